@@ -1,0 +1,357 @@
+//! A scripted stand-in for the Messages API, on loopback.
+//!
+//! A script belongs to a marker, a piece of text that only one prompt of the test holds. The
+//! newest user message with a marker selects the script, and the number of assistant messages
+//! since selects the answer, so retries and side requests cannot shift it. What no script
+//! answers (titles, probes, summaries, the end of a script) gets a small fixed reply.
+//!
+//! It is also the proxy of the sandbox: whatever the CLI would send to the outside arrives here
+//! as `CONNECT`, is refused, and is remembered in [`Api::outside`].
+
+use std::io::{self, BufReader};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::answer::{Answer, Block};
+use crate::http::{self, Request};
+
+/// Characters of text or tool input in one delta.
+const DELTA: usize = 24;
+
+/// The running stand-in; ends with the value.
+#[derive(Debug)]
+pub(crate) struct Api {
+    port: u16,
+    shared: Arc<Shared>,
+    acceptor: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    scripts: Mutex<Vec<Script>>,
+    outside: Mutex<Vec<String>>,
+    served: Mutex<Vec<String>>,
+    next: AtomicU64,
+    stopping: AtomicBool,
+}
+
+#[derive(Debug)]
+struct Script {
+    marker: String,
+    answers: Vec<Answer>,
+}
+
+impl Api {
+    /// Listens on a free port.
+    pub(crate) fn start() -> Self {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback has a port");
+        let port = listener.local_addr().expect("a bound socket has an address").port();
+        let shared = Arc::new(Shared::default());
+        let accepting = Arc::clone(&shared);
+        let acceptor = thread::spawn(move || {
+            for connection in listener.incoming().map_while(Result::ok) {
+                if accepting.stopping.load(Ordering::Relaxed) {
+                    break;
+                }
+                let shared = Arc::clone(&accepting);
+                // Ends with the connection; a peer that hangs up in the middle is no news.
+                thread::spawn(move || shared.serve(connection).ok());
+            }
+        });
+        Self { port, shared, acceptor: Some(acceptor) }
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
+    /// Sets what the model answers, in order, to the prompt that holds `marker`.
+    pub(crate) fn script(&self, marker: &str, answers: impl Into<Vec<Answer>>) {
+        let script = Script { marker: marker.to_owned(), answers: answers.into() };
+        locked(&self.shared.scripts).push(script);
+    }
+
+    /// What was asked of us so far, as `METHOD TARGET MARKER#STEP`: for failure messages and
+    /// for cases about retries.
+    pub(crate) fn served(&self) -> Vec<String> {
+        locked(&self.shared.served).clone()
+    }
+
+    /// Every attempt to reach something other than us.
+    pub(crate) fn outside(&self) -> Vec<String> {
+        locked(&self.shared.outside).clone()
+    }
+}
+
+impl Drop for Api {
+    fn drop(&mut self) {
+        self.shared.stopping.store(true, Ordering::Relaxed);
+        for script in locked(&self.shared.scripts).iter() {
+            script.answers.iter().for_each(Answer::release);
+        }
+        // Wakes the acceptor, which then sees the flag.
+        if TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).is_ok()
+            && let Some(acceptor) = self.acceptor.take()
+        {
+            acceptor.join().ok();
+        }
+    }
+}
+
+/// What a request of the CLI gets.
+enum Choice {
+    Answer(Answer),
+    Error(u16),
+}
+
+impl Shared {
+    fn serve(&self, connection: TcpStream) -> io::Result<()> {
+        connection.set_nodelay(true)?;
+        let mut to = connection.try_clone()?;
+        let mut from = BufReader::new(connection);
+        while let Some(request) = Request::read(&mut from)? {
+            let path = request.target.split('?').next().unwrap_or_default();
+            match (request.method.as_str(), path) {
+                ("POST", "/v1/messages") => {
+                    let body: Value = serde_json::from_slice(&request.body)?;
+                    let (name, choice) = self.choose(&body);
+                    locked(&self.served).push(format!("POST {} {name}", request.target));
+                    match choice {
+                        Choice::Answer(answer) => self.answer(&mut to, &body, &answer)?,
+                        Choice::Error(status) => http::send_json(&mut to, status, &error(status))?,
+                    }
+                    continue;
+                }
+                ("POST", "/v1/messages/count_tokens") => {
+                    let tokens = request.body.len() / 4;
+                    http::send_json(&mut to, 200, &json!({"input_tokens": tokens}))?;
+                }
+                ("CONNECT", _) => {
+                    locked(&self.outside).push(request.target.clone());
+                    return http::send_json(&mut to, 403, &error(403));
+                }
+                ("HEAD", _) => http::send_json(&mut to, 200, &json!({}))?,
+                _ => http::send_json(&mut to, 404, &error(404))?,
+            }
+            if request.target.starts_with("http") {
+                locked(&self.outside).push(request.target.clone());
+            }
+            locked(&self.served).push(format!("{} {}", request.method, request.target));
+        }
+        Ok(())
+    }
+
+    /// Finds the answer, and a name for it.
+    fn choose(&self, request: &Value) -> (String, Choice) {
+        if let Some(answer) = housekeeping(request) {
+            return ("housekeeping".to_owned(), Choice::Answer(answer));
+        }
+        let messages = request["messages"].as_array().map_or(&[][..], Vec::as_slice);
+        let mut scripts = locked(&self.scripts);
+        for (position, message) in messages.iter().enumerate().rev() {
+            if message["role"] != "user" {
+                continue;
+            }
+            let text = text_of(message);
+            let Some(script) = scripts.iter_mut().find(|script| text.contains(&script.marker))
+            else {
+                continue;
+            };
+            let step = messages.iter().skip(position + 1);
+            let step = step.filter(|message| message["role"] == "assistant").count();
+            let name = format!("{}#{step}", script.marker);
+            return (name, script.choose(step));
+        }
+        ("unscripted".to_owned(), Choice::Answer(Answer::text("Nothing was scripted for this.")))
+    }
+
+    fn answer(&self, to: &mut TcpStream, request: &Value, answer: &Answer) -> io::Result<()> {
+        if let Some(gate) = &answer.hold {
+            while !gate.pass(Duration::from_secs(1)) {}
+        }
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let blocks: Vec<Value> = answer
+            .blocks
+            .iter()
+            .enumerate()
+            .map(|(index, block)| match block {
+                Block::Text(text) => json!({"type": "text", "text": text}),
+                Block::Thinking(text) => {
+                    json!({"type": "thinking", "thinking": text, "signature": "c2lnbmVk"})
+                }
+                Block::Tool { name, input } => json!({"type": "tool_use", "name": name,
+                    "id": format!("toolu_test{number:06}{index:02}"), "input": input}),
+            })
+            .collect();
+        let stop = if answer.calls_tools() { "tool_use" } else { "end_turn" };
+        let mut message = json!({"id": format!("msg_test{number:08}"), "type": "message",
+            "role": "assistant", "model": request["model"], "content": [], "stop_reason": null,
+            "stop_sequence": null, "usage": usage(1)});
+        if request["stream"] != true {
+            message["content"] = blocks.into();
+            message["stop_reason"] = stop.into();
+            message["usage"] = usage(20);
+            return http::send_json(to, 200, &message);
+        }
+        http::begin_events(to)?;
+        for (sent, event) in content_events(message, &blocks).iter().enumerate() {
+            if answer.cut_after.is_some_and(|limit| sent >= limit) {
+                return Err(io::ErrorKind::ConnectionAborted.into());
+            }
+            http::send_event(to, event)?;
+            thread::sleep(answer.delay);
+        }
+        if let Some(gate) = &answer.hang {
+            while !gate.pass(Duration::from_secs(1)) {
+                http::send_event(to, &json!({"type": "ping"}))?;
+            }
+        }
+        let delta = json!({"stop_reason": stop, "stop_sequence": null});
+        http::send_event(
+            to,
+            &json!({"type": "message_delta", "delta": delta, "usage": usage(20)}),
+        )?;
+        http::send_event(to, &json!({"type": "message_stop"}))?;
+        http::end_events(to)
+    }
+}
+
+impl Script {
+    /// The answer of this step. Failures take no step: they come before the answer they delay,
+    /// and an answer is cut off once.
+    fn choose(&mut self, step: usize) -> Choice {
+        let mut answers_before = 0;
+        for answer in &mut self.answers {
+            match &mut answer.error {
+                Some((status, times)) if answers_before == step && *times > 0 => {
+                    *times -= 1;
+                    return Choice::Error(*status);
+                }
+                Some(_) => {}
+                None if answers_before == step => {
+                    let given = answer.clone();
+                    answer.cut_after = None;
+                    return Choice::Answer(given);
+                }
+                None => answers_before += 1,
+            }
+        }
+        Choice::Answer(Answer::text("The script is over."))
+    }
+}
+
+/// Requests the CLI makes on its own account.
+fn housekeeping(request: &Value) -> Option<Answer> {
+    let last = request["messages"].as_array().and_then(|messages| messages.last());
+    if last.is_some_and(|message| text_of(message).contains("create a detailed summary")) {
+        return Some(Answer::text("<summary>The conversation so far was a test.</summary>"));
+    }
+    let format = &request["output_config"]["format"];
+    let has_tools = request["tools"].as_array().is_some_and(|tools| !tools.is_empty());
+    if format["type"] == "json_schema" && !has_tools {
+        return Some(Answer::text(&smallest(&format["schema"]).to_string()));
+    }
+    (request["max_tokens"] == 1).then(|| Answer::text("x"))
+}
+
+/// A smallest value that fits a JSON schema of the simple kind the CLI uses.
+fn smallest(schema: &Value) -> Value {
+    if let Some(value) = schema["enum"].get(0) {
+        return value.clone();
+    }
+    match schema["type"].as_str() {
+        Some("object") => schema["properties"]
+            .as_object()
+            .into_iter()
+            .flatten()
+            .map(|(name, schema)| (name.clone(), smallest(schema)))
+            .collect::<serde_json::Map<_, _>>()
+            .into(),
+        Some("array") => json!([]),
+        Some("boolean") => json!(false),
+        Some("integer" | "number") => json!(0),
+        Some("null") => Value::Null,
+        _ => json!("A title"),
+    }
+}
+
+/// The events of a message up to the end of its content.
+fn content_events(message: Value, blocks: &[Value]) -> Vec<Value> {
+    let mut events =
+        vec![json!({"type": "message_start", "message": message}), json!({"type": "ping"})];
+    for (index, block) in blocks.iter().enumerate() {
+        let mut start = block.clone();
+        let mut deltas = Vec::new();
+        let mut delta = |kind: &str, key: &str, whole: &str| {
+            let letters: Vec<char> = whole.chars().collect();
+            for piece in letters.chunks(DELTA) {
+                let mut delta = json!({"type": kind});
+                delta[key] = piece.iter().collect::<String>().into();
+                deltas.push(delta);
+            }
+        };
+        match block["type"].as_str() {
+            Some("text") => {
+                delta("text_delta", "text", block["text"].as_str().unwrap_or_default());
+                start["text"] = "".into();
+            }
+            Some("thinking") => {
+                let thinking = block["thinking"].as_str().unwrap_or_default();
+                delta("thinking_delta", "thinking", thinking);
+                let signature = &block["signature"];
+                deltas.push(json!({"type": "signature_delta", "signature": signature}));
+                start["thinking"] = "".into();
+                start["signature"] = "".into();
+            }
+            _ => {
+                delta("input_json_delta", "partial_json", &block["input"].to_string());
+                start["input"] = json!({});
+            }
+        }
+        events
+            .push(json!({"type": "content_block_start", "index": index, "content_block": start}));
+        events.extend(deltas.into_iter().map(
+            |delta| json!({"type": "content_block_delta", "index": index, "delta": delta}),
+        ));
+        events.push(json!({"type": "content_block_stop", "index": index}));
+    }
+    events
+}
+
+fn usage(output: u32) -> Value {
+    json!({"input_tokens": 100, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0,
+        "output_tokens": output})
+}
+
+fn error(status: u16) -> Value {
+    let kind = match status {
+        400 => "invalid_request_error",
+        401 => "authentication_error",
+        403 => "permission_error",
+        404 => "not_found_error",
+        429 => "rate_limit_error",
+        529 => "overloaded_error",
+        _ => "api_error",
+    };
+    json!({"type": "error", "error": {"type": kind, "message": format!("scripted {status}")}})
+}
+
+/// The text blocks of a message, joined.
+fn text_of(message: &Value) -> String {
+    match &message["content"] {
+        Value::String(text) => text.clone(),
+        Value::Array(blocks) => {
+            blocks.iter().filter_map(|block| block["text"].as_str()).collect::<Vec<_>>().join("\n")
+        }
+        _ => String::new(),
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

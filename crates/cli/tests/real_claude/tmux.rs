@@ -1,0 +1,107 @@
+//! A terminal for the interactive CLI: a private tmux server with one window.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use crate::install::skip;
+use crate::sandbox::Sandbox;
+use crate::wait;
+
+/// Whether there is a tmux; if not, says so as [`skip`] does.
+pub(crate) fn available() -> bool {
+    let found = Command::new("tmux").arg("-V").stdout(Stdio::null()).status();
+    let found = found.is_ok_and(|status| status.success());
+    if !found {
+        skip("the interactive cases need tmux");
+    }
+    found
+}
+
+/// A program in a terminal; the server and all in it end with the value.
+#[derive(Debug)]
+pub(crate) struct Terminal<'a> {
+    sandbox: &'a Sandbox,
+}
+
+impl<'a> Terminal<'a> {
+    /// Starts a program of the sandbox in a window of its own. The window outlives the program,
+    /// so that its last words can be read.
+    pub(crate) fn start(sandbox: &'a Sandbox, command: &Command) -> Self {
+        let terminal = Self { sandbox };
+        let mut arguments: Vec<OsString> = [
+            "start-server", ";", "set-option", "-g", "remain-on-exit", "on", ";", "new-session",
+            "-d", "-x", "120", "-y", "40", "--",
+            // A shell in between, as with any user: tmux itself sometimes misses a child's end.
+            "sh", "-c", r#""$@"; echo $? >"$0""#,
+        ]
+        .map(OsString::from)
+        .into();
+        arguments.push(terminal.status_file().into());
+        arguments.push(command.get_program().to_owned());
+        arguments.extend(command.get_args().map(ToOwned::to_owned));
+        terminal.tmux(&arguments).expect("tmux starts");
+        terminal
+    }
+
+    /// What stands on the screen.
+    pub(crate) fn screen(&self) -> String {
+        self.tmux(&["capture-pane", "-p"]).unwrap_or_else(|error| error)
+    }
+
+    /// Waits until the screen shows this text.
+    pub(crate) fn wait_for(&self, text: &str) {
+        wait::until(&format!("{text:?} on the screen"), || {
+            let screen = self.screen();
+            if screen.contains(text) { Ok(()) } else { Err(screen) }
+        });
+    }
+
+    /// Types a line into the prompt, and presses Enter once it is shown there.
+    pub(crate) fn enter(&self, line: &str) {
+        self.tmux(&["send-keys", "-l", "--", line]).expect("the window is there");
+        self.wait_for(line);
+        self.press("Enter");
+    }
+
+    /// Presses a key, in tmux's words.
+    pub(crate) fn press(&self, key: &str) {
+        self.tmux(&["send-keys", key]).expect("the window is there");
+    }
+
+    /// Waits until the program has ended, and returns its exit status as a shell tells it.
+    pub(crate) fn wait_for_exit(&self) -> i32 {
+        wait::until("the program in the terminal to exit", || {
+            let status = fs::read_to_string(self.status_file()).unwrap_or_default();
+            status.trim().parse().map_err(|_| self.screen())
+        })
+    }
+
+    fn status_file(&self) -> PathBuf {
+        self.sandbox.root().join("exit-status")
+    }
+
+    fn tmux(&self, arguments: &[impl AsRef<std::ffi::OsStr>]) -> Result<String, String> {
+        let output = self
+            .sandbox
+            .command("tmux")
+            // The socket lies in the sandbox: a name is enough to be alone.
+            .env("TMUX_TMPDIR", self.sandbox.root())
+            .args(["-L", "test", "-f", "/dev/null"])
+            .args(arguments)
+            .output()
+            .map_err(|error| error.to_string())?;
+        if output.status.success() {
+            Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+        } else {
+            Err(String::from_utf8_lossy(&output.stderr).into_owned())
+        }
+    }
+}
+
+impl Drop for Terminal<'_> {
+    fn drop(&mut self) {
+        self.tmux(&["kill-server"]).ok();
+    }
+}

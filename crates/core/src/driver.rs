@@ -1,0 +1,176 @@
+//! What knows one agent: how to read its signals and how to recognise it.
+//!
+//! A [`Decoder`] is pure and synchronous and cannot fail: bad input is counted, unknown input becomes a
+//! `native` draft. A [`Driver`] makes decoders and answers questions about its agent. Neither does I/O.
+
+use std::ffi::OsString;
+use std::fmt;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::digest::Digester;
+use crate::draft::Draft;
+use crate::id::{AgentName, NativeId};
+use crate::process::{Ancestor, ProcessExit, ProcessRef};
+
+/// Which way a line on the agent's standard streams went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Direction {
+    /// From the host to the agent (its standard input).
+    ToAgent,
+    /// From the agent to the host (its standard output).
+    FromAgent,
+}
+
+/// A surface of an agent that a decoder reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Source {
+    /// Both directions of the agent's standard streams.
+    Stream,
+    /// Hook payloads.
+    Hook,
+    /// Lines of session files.
+    Transcript,
+    /// The agent's own status files.
+    Status,
+}
+
+/// How much a decoder reads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reading {
+    /// Types, ids and states; content is never materialized.
+    #[default]
+    State,
+    /// Everything.
+    Full,
+}
+
+/// One raw signal.
+#[derive(Clone, Copy, Debug)]
+pub enum Raw<'a> {
+    /// One line of the stream, without its line end.
+    Line {
+        /// Which way it went.
+        direction: Direction,
+        /// Its bytes; not necessarily text.
+        bytes: &'a [u8],
+    },
+    /// One message of the stream that the host has already parsed.
+    Value {
+        /// Which way it went.
+        direction: Direction,
+        /// The message.
+        value: &'a serde_json::Value,
+    },
+    /// One hook payload.
+    Hook {
+        /// The payload as the agent wrote it.
+        payload: &'a [u8],
+        /// What the hook client saw around it.
+        context: &'a HookContext,
+    },
+    /// Lines were left out here: shed, too long, or lost.
+    Gap {
+        /// How many.
+        lines: u64,
+        /// True if one was over the length limit.
+        too_long: bool,
+    },
+    /// The process ended.
+    Exit(ProcessExit),
+}
+
+/// What the hook client saw around one payload.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct HookContext {
+    /// Processes above the hook, nearest first.
+    pub ancestors: Vec<Ancestor>,
+    /// Environment values from the allow-list.
+    pub env: std::collections::BTreeMap<String, String>,
+}
+
+/// What became of one raw signal. Every signal is exactly one of these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Decoded {
+    /// It was understood, whether or not it made a draft.
+    Understood,
+    /// It is on the list of what deliberately means nothing.
+    Ignored,
+    /// It is well formed and unknown; a `native` draft keeps it.
+    Native,
+    /// It is not what the surface carries (no JSON object, too long).
+    Malformed,
+}
+
+/// Reads one surface of one process. See the module's words on purity.
+pub trait Decoder: Send + fmt::Debug {
+    /// Reads one signal, seen at `at`; what it says is appended to `out`.
+    fn push(&mut self, raw: Raw<'_>, at: Timestamp, out: &mut Vec<Draft>) -> Decoded;
+
+    /// The surface will say no more; what was held back comes out.
+    fn end(&mut self, at: Timestamp, out: &mut Vec<Draft>) {
+        let _ = (at, out);
+    }
+
+    /// The session the surface speaks of at present, once it is known.
+    fn session(&self) -> Option<NativeId> {
+        None
+    }
+}
+
+/// How a decoder is made.
+#[derive(Clone, Debug)]
+pub struct DecoderOptions {
+    /// How much it reads.
+    pub reading: Reading,
+    /// Makes digests of tool input.
+    pub digester: Digester,
+    /// The process whose surface it is, if known.
+    pub process: Option<ProcessRef>,
+    /// The program's arguments, if known: they tell a one-shot run from a hosted one.
+    pub arguments: Vec<String>,
+}
+
+/// Whether a line may be left out when the decoder is behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keep {
+    /// It may carry state: it always reaches the decoder.
+    Must,
+    /// It carries detail only.
+    May,
+}
+
+/// All knowledge about one agent.
+pub trait Driver: Send + Sync + fmt::Debug {
+    /// The agent's name.
+    fn agent(&self) -> AgentName;
+
+    /// True if a program of this name (without folder) is this agent.
+    fn is_program(&self, name: &str) -> bool;
+
+    /// A decoder for `source`, or none if the agent has no such surface.
+    fn decoder(&self, source: Source, options: DecoderOptions) -> Option<Box<dyn Decoder>>;
+
+    /// Whether a line of the stream may be shed; must be cheap and must not parse.
+    fn keep(&self, direction: Direction, line: &[u8]) -> Keep {
+        let _ = (direction, line);
+        Keep::Must
+    }
+
+    /// True if a call with these arguments (without the program) is no session: it is passed through.
+    fn is_side_call(&self, arguments: &[OsString]) -> bool {
+        let _ = arguments;
+        false
+    }
+
+    /// The agent's own process among a hook's ancestors.
+    fn pick_process(&self, context: &HookContext) -> Option<ProcessRef> {
+        let _ = context;
+        None
+    }
+}
