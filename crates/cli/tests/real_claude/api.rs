@@ -6,7 +6,7 @@
 //! answers (titles, probes, summaries, the end of a script) gets a small fixed reply.
 //!
 //! It is also the proxy of the sandbox: whatever the CLI would send to the outside arrives here
-//! as `CONNECT`, is refused, and is remembered in [`Api::outside`].
+//! as `CONNECT`, is refused, and is remembered for [`Api::take_outside`].
 
 use std::io::{self, BufReader};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -82,9 +82,9 @@ impl Api {
         locked(&self.shared.served).clone()
     }
 
-    /// Every attempt to reach something other than us.
-    pub(crate) fn outside(&self) -> Vec<String> {
-        locked(&self.shared.outside).clone()
+    /// Every attempt to reach something other than us, since this was asked last.
+    pub(crate) fn take_outside(&self) -> Vec<String> {
+        std::mem::take(&mut *locked(&self.shared.outside))
     }
 }
 
@@ -199,7 +199,7 @@ impl Shared {
             return http::send_json(to, 200, &message);
         }
         http::begin_events(to)?;
-        for (sent, event) in content_events(message, &blocks).iter().enumerate() {
+        for (sent, event) in content_events(&message, &blocks).iter().enumerate() {
             if answer.cut_after.is_some_and(|limit| sent >= limit) {
                 return Err(io::ErrorKind::ConnectionAborted.into());
             }
@@ -281,7 +281,7 @@ fn smallest(schema: &Value) -> Value {
 }
 
 /// The events of a message up to the end of its content.
-fn content_events(message: Value, blocks: &[Value]) -> Vec<Value> {
+fn content_events(message: &Value, blocks: &[Value]) -> Vec<Value> {
     let mut events =
         vec![json!({"type": "message_start", "message": message}), json!({"type": "ping"})];
     for (index, block) in blocks.iter().enumerate() {
@@ -313,11 +313,12 @@ fn content_events(message: Value, blocks: &[Value]) -> Vec<Value> {
                 start["input"] = json!({});
             }
         }
-        events
-            .push(json!({"type": "content_block_start", "index": index, "content_block": start}));
-        events.extend(deltas.into_iter().map(
-            |delta| json!({"type": "content_block_delta", "index": index, "delta": delta}),
-        ));
+        events.push(json!({"type": "content_block_start", "index": index, "content_block": start}));
+        events.extend(
+            deltas.into_iter().map(
+                |delta| json!({"type": "content_block_delta", "index": index, "delta": delta}),
+            ),
+        );
         events.push(json!({"type": "content_block_stop", "index": index}));
     }
     events

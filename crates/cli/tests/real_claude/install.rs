@@ -4,12 +4,13 @@
 //! files, so that it outlives a test run but not `cargo clean`. npm picks the native build for
 //! this machine; its install scripts are not run, and the CLI is started as the native program.
 
+use std::collections::BTreeSet;
 use std::env;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 const PACKAGE: &str = "@anthropic-ai/claude-code";
 const VERSION: &str = "2.1.332";
@@ -33,15 +34,17 @@ pub(crate) fn claude() -> Option<&'static Path> {
     }
 }
 
-/// Says why a case does nothing.
+/// Says once why cases do nothing, past the test runner's capture of output.
 ///
 /// # Panics
 ///
 /// Where `CI` is set.
-#[expect(clippy::print_stderr, reason = "the reason belongs into the test's output")]
 pub(crate) fn skip(reason: &str) {
+    static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     assert!(env::var_os("CI").is_none(), "{reason} (CI is set, so this is a failure)");
-    eprintln!("skipped: {reason}");
+    if SAID.lock().unwrap_or_else(PoisonError::into_inner).insert(reason.to_owned()) {
+        writeln!(io::stderr(), "cases with the real Claude Code are skipped: {reason}").ok();
+    }
 }
 
 fn cache() -> PathBuf {

@@ -1,1 +1,145 @@
-//! x
+//! The CLI in a terminal, known only by its hooks and the files it writes.
+
+use serde_json::Value;
+
+use crate::answer::{Answer, Gate};
+use crate::lamp::Lamp;
+use crate::sandbox::{ASKING, Sandbox};
+use crate::tmux::{self, Terminal};
+use crate::{install, wait};
+
+/// A sandbox whose CLI has linelamp's hooks; `None` where the case cannot run.
+fn hooked() -> Option<Sandbox> {
+    let sandbox = Sandbox::new(install::claude().filter(|_| tmux::available())?);
+    let installed = sandbox.linelamp(&["hooks", "install"]).output().expect("linelamp starts");
+    assert!(installed.status.success(), "{installed:?}");
+    Some(sandbox)
+}
+
+/// Starts the CLI and waits until it and linelamp agree that it is idle. Gives the session's id.
+fn started<'a>(sandbox: &'a Sandbox, lamp: &Lamp<'_>) -> (Terminal<'a>, String) {
+    let terminal = Terminal::start(sandbox, &sandbox.claude(&ASKING));
+    let id = session(&sandbox.wait_for_status("idle"));
+    lamp.wait_for_state(&id, "idle");
+    (terminal, id)
+}
+
+fn session(status: &Value) -> String {
+    status["sessionId"].as_str().expect("the CLI names its session").to_owned()
+}
+
+#[test]
+fn permission_dialog_is_a_wait_until_it_is_answered() {
+    let Some(sandbox) = hooked() else { return };
+    let lamp = Lamp::serve(&sandbox);
+    let next = Gate::new();
+    let answers = [Answer::bash("touch made"), Answer::text("It is made.").held_by(&next)];
+    sandbox.api.script("make a file", answers);
+
+    let (terminal, id) = started(&sandbox, &lamp);
+    terminal.enter("make a file");
+    terminal.wait_for("Do you want");
+    let waiting = lamp.wait_for_state(&id, "waiting_for_permission");
+    assert_eq!(waiting["open"][0]["tool"], "Bash", "{waiting}");
+    sandbox.wait_for_status("waiting");
+    terminal.answer("Do you want", "Enter");
+    next.wait_reached();
+    lamp.wait_for_state(&id, "working");
+    next.open();
+    terminal.wait_for("It is made.");
+    lamp.wait_for_state(&id, "idle");
+    terminal.enter("/exit");
+    assert_eq!(terminal.wait_for_exit(), 0);
+
+    lamp.wait_for_state(&id, "ended");
+    assert_eq!(lamp.wait_for_event(&id, "session.ended")["reason"], "exit");
+    let resolved = lamp.events(&id, "permission.resolved");
+    assert_eq!(resolved.len(), 1, "{resolved:?}");
+    assert_eq!(resolved[0]["decision"], "allowed");
+    let turns = lamp.events(&id, "turn.ended");
+    assert_eq!(turns.len(), 1, "{turns:?}");
+    assert_eq!(turns[0]["outcome"], "completed");
+}
+
+#[test]
+fn dismissed_dialog_is_no_wait_although_no_hook_says_so() {
+    let Some(sandbox) = hooked() else { return };
+    let lamp = Lamp::serve(&sandbox);
+    sandbox.api.script("make a file", [Answer::bash("touch made")]);
+
+    let (terminal, id) = started(&sandbox, &lamp);
+    terminal.enter("make a file");
+    terminal.wait_for("Do you want");
+    lamp.wait_for_state(&id, "waiting_for_permission");
+    sandbox.wait_for_status("waiting");
+    terminal.answer("Do you want", "Escape");
+    lamp.wait_for_state(&id, "idle");
+    terminal.enter("/exit");
+    assert_eq!(terminal.wait_for_exit(), 0);
+
+    lamp.wait_for_state(&id, "ended");
+    let resolved = lamp.events(&id, "permission.resolved");
+    assert_eq!(resolved.len(), 1, "{resolved:?}");
+    assert_ne!(resolved[0]["decision"], "allowed");
+    assert!(!sandbox.project().join("made").exists());
+}
+
+#[test]
+fn question_is_a_wait_for_input() {
+    let Some(sandbox) = hooked() else { return };
+    let lamp = Lamp::serve(&sandbox);
+    let question = serde_json::json!({"questions": [{
+        "question": "Which colour?", "header": "Colour", "multiSelect": false,
+        "options": [
+            {"label": "Red", "description": "A warm one"},
+            {"label": "Blue", "description": "A cool one"},
+        ],
+    }]});
+    let answers = [Answer::tool("AskUserQuestion", question), Answer::text("So be it.")];
+    sandbox.api.script("ask me something", answers);
+
+    let (terminal, id) = started(&sandbox, &lamp);
+    terminal.enter("ask me something");
+    terminal.wait_for("Which colour?");
+    let waiting = lamp.wait_for_state(&id, "waiting_for_input");
+    assert_eq!(waiting["waiting_for"], "question");
+    sandbox.wait_for_status("waiting");
+    terminal.answer("Which colour?", "Enter");
+    terminal.wait_for("So be it.");
+    lamp.wait_for_state(&id, "idle");
+    assert_eq!(lamp.wait_for_event(&id, "permission.resolved")["decision"], "answered");
+}
+
+#[test]
+fn cleared_conversation_is_a_new_session_with_its_parent() {
+    let Some(sandbox) = hooked() else { return };
+    let lamp = Lamp::serve(&sandbox);
+    sandbox.api.script("before it", [Answer::text("Not cleared yet.")]);
+    sandbox.api.script("after it", [Answer::text("Cleared now.")]);
+
+    let (terminal, old) = started(&sandbox, &lamp);
+    terminal.enter("before it");
+    terminal.wait_for("Not cleared yet.");
+    lamp.wait_for_state(&old, "idle");
+    sandbox.wait_for_status("idle");
+    terminal.enter("/clear");
+    let new = wait::until("the CLI to be in a new session", || {
+        let status = sandbox.status();
+        let id = status.as_ref().map(session).filter(|id| *id != old);
+        id.ok_or_else(|| format!("{status:?}"))
+    });
+
+    lamp.wait_for_state(&old, "ended");
+    assert_eq!(lamp.wait_for_event(&old, "session.ended")["reason"], "clear");
+    let cleared = lamp.wait_for_state(&new, "idle");
+    assert_eq!(cleared["parent"]["id"], *old, "{cleared}");
+    let started = lamp.wait_for_event(&new, "session.started");
+    assert_eq!(started["source"], "clear");
+    terminal.enter("after it");
+    terminal.wait_for("Cleared now.");
+    lamp.wait_for_state(&new, "idle");
+    terminal.enter("/exit");
+    assert_eq!(terminal.wait_for_exit(), 0);
+    lamp.wait_for_state(&new, "ended");
+    lamp.wait_for_state(&old, "ended");
+}

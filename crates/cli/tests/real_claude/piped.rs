@@ -9,7 +9,7 @@ use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::{self, JoinHandle};
 
-use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::{Value, json};
 
 use crate::wait::{self, PATIENCE};
@@ -34,6 +34,13 @@ pub(crate) struct Finished {
     pub(crate) stdout: Vec<u8>,
     pub(crate) messages: Vec<Value>,
     pub(crate) stderr: String,
+}
+
+impl Finished {
+    /// The last line it printed.
+    pub(crate) fn last(&self) -> &Value {
+        self.messages.last().expect("it printed something")
+    }
 }
 
 impl Piped {
@@ -115,6 +122,12 @@ impl Piped {
         })
     }
 
+    /// Waits until the CLI names its session: at the start of a turn.
+    pub(crate) fn session(&mut self) -> String {
+        let init = self.wait_for("the start of a turn", |message| kind(message) == "system/init");
+        init["session_id"].as_str().expect("a session has an id").to_owned()
+    }
+
     /// Waits until the CLI asks whether it may use a tool.
     pub(crate) fn permission_request(&mut self) -> Value {
         self.wait_for("a permission request", |message| {
@@ -148,11 +161,6 @@ impl Piped {
 
     pub(crate) fn close_input(&mut self) {
         self.stdin = None;
-    }
-
-    /// Sends a signal to the process itself, not to its group.
-    pub(crate) fn signal(&self, signal: Signal) {
-        kill_process(self.pid(), signal).expect("the process is not reaped yet");
     }
 
     /// Closes its input and waits for its end.

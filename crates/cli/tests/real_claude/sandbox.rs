@@ -11,6 +11,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -57,7 +58,8 @@ impl Sandbox {
         for name in ["home/.claude", "project", "lamp", "bin"] {
             fs::create_dir_all(root.join(name)).expect("the sandbox is ours");
         }
-        let programs = [("claude", claude), ("linelamp", Path::new(env!("CARGO_BIN_EXE_linelamp")))];
+        let programs =
+            [("claude", claude), ("linelamp", Path::new(env!("CARGO_BIN_EXE_linelamp")))];
         for (name, program) in programs {
             symlink(program, root.join("bin").join(name)).expect("the sandbox is ours");
         }
@@ -89,16 +91,6 @@ impl Sandbox {
 
     pub(crate) fn project(&self) -> PathBuf {
         self.root.join("project")
-    }
-
-    /// `LINELAMP_HOME`.
-    pub(crate) fn lamp_home(&self) -> PathBuf {
-        self.root.join("lamp")
-    }
-
-    /// The whole environment of everything that runs in here.
-    pub(crate) fn environment(&self) -> &BTreeMap<&'static str, OsString> {
-        &self.environment
     }
 
     /// A program in this world, in the project's folder.
@@ -158,6 +150,15 @@ impl Sandbox {
     }
 }
 
+/// Every case holds that nothing tried to leave the machine.
+impl Drop for Sandbox {
+    fn drop(&mut self) {
+        if !thread::panicking() {
+            assert_eq!(self.api.take_outside(), Vec::<String>::new(), "calls to the outside");
+        }
+    }
+}
+
 fn environment(root: &Path, api: &str) -> BTreeMap<&'static str, OsString> {
     let folder = |name: &str| root.join(name).into_os_string();
     let mut path = folder("bin");
@@ -179,6 +180,8 @@ fn environment(root: &Path, api: &str) -> BTreeMap<&'static str, OsString> {
         ("DISABLE_ERROR_REPORTING", "1".into()),
         ("DISABLE_AUTOUPDATER", "1".into()),
         ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1".into()),
+        // Otherwise an interactive start looks for the vendor's plugin collection.
+        ("CLAUDE_CODE_DISABLE_OFFICIAL_MARKETPLACE_AUTOINSTALL", "1".into()),
         // Lets it run as root, as it does in a build container.
         ("IS_SANDBOX", "1".into()),
     ])

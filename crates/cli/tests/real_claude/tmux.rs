@@ -4,10 +4,15 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use crate::install::skip;
 use crate::sandbox::Sandbox;
 use crate::wait;
+
+/// When a key that had no effect is pressed again. Long enough for a loaded machine to show the
+/// effect of the first.
+const PRESS_AGAIN: Duration = Duration::from_secs(1);
 
 /// Whether there is a tmux; if not, says so as [`skip`] does.
 pub(crate) fn available() -> bool {
@@ -31,10 +36,24 @@ impl<'a> Terminal<'a> {
     pub(crate) fn start(sandbox: &'a Sandbox, command: &Command) -> Self {
         let terminal = Self { sandbox };
         let mut arguments: Vec<OsString> = [
-            "start-server", ";", "set-option", "-g", "remain-on-exit", "on", ";", "new-session",
-            "-d", "-x", "120", "-y", "40", "--",
+            "start-server",
+            ";",
+            "set-option",
+            "-g",
+            "remain-on-exit",
+            "on",
+            ";",
+            "new-session",
+            "-d",
+            "-x",
+            "120",
+            "-y",
+            "40",
+            "--",
             // A shell in between, as with any user: tmux itself sometimes misses a child's end.
-            "sh", "-c", r#""$@"; echo $? >"$0""#,
+            "sh",
+            "-c",
+            r#""$@"; echo $? >"$0""#,
         ]
         .map(OsString::from)
         .into();
@@ -65,8 +84,25 @@ impl<'a> Terminal<'a> {
         self.press("Enter");
     }
 
-    /// Presses a key, in tmux's words.
-    pub(crate) fn press(&self, key: &str) {
+    /// Presses a key, in tmux's words, until the dialog with this text is gone: for a moment
+    /// after it has opened, a dialog ignores keys, so that nobody answers it by accident.
+    pub(crate) fn answer(&self, dialog: &str, key: &str) {
+        self.wait_for(dialog);
+        let mut pressed: Option<Instant> = None;
+        wait::until(&format!("{key} to close the dialog {dialog:?}"), || {
+            let screen = self.screen();
+            if !screen.contains(dialog) {
+                return Ok(());
+            }
+            if pressed.is_none_or(|at| at.elapsed() > PRESS_AGAIN) {
+                self.press(key);
+                pressed = Some(Instant::now());
+            }
+            Err(screen)
+        });
+    }
+
+    fn press(&self, key: &str) {
         self.tmux(&["send-keys", key]).expect("the window is there");
     }
 
