@@ -17,11 +17,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::answer::{Answer, Block};
+use crate::answer::Answer;
+use crate::housekeeping;
 use crate::http::{self, Request};
-
-/// Characters of text or tool input in one delta.
-const DELTA: usize = 24;
+use crate::message::{self, content_events, text_of, usage};
 
 /// The running stand-in; ends with the value.
 #[derive(Debug)]
@@ -148,7 +147,7 @@ impl Shared {
 
     /// Finds the answer, and a name for it.
     fn choose(&self, request: &Value) -> (String, Choice) {
-        if let Some(answer) = housekeeping(request) {
+        if let Some(answer) = housekeeping::answer_to(request) {
             return ("housekeeping".to_owned(), Choice::Answer(answer));
         }
         let messages = request["messages"].as_array().map_or(&[][..], Vec::as_slice);
@@ -175,31 +174,19 @@ impl Shared {
             while !gate.pass(Duration::from_secs(1)) {}
         }
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let blocks: Vec<Value> = answer
-            .blocks
-            .iter()
-            .enumerate()
-            .map(|(index, block)| match block {
-                Block::Text(text) => json!({"type": "text", "text": text}),
-                Block::Thinking(text) => {
-                    json!({"type": "thinking", "thinking": text, "signature": "c2lnbmVk"})
-                }
-                Block::Tool { name, input } => json!({"type": "tool_use", "name": name,
-                    "id": format!("toolu_test{number:06}{index:02}"), "input": input}),
-            })
-            .collect();
+        let blocks = message::blocks(answer, number);
         let stop = if answer.calls_tools() { "tool_use" } else { "end_turn" };
-        let mut message = json!({"id": format!("msg_test{number:08}"), "type": "message",
+        let mut whole = json!({"id": format!("msg_test{number:08}"), "type": "message",
             "role": "assistant", "model": request["model"], "content": [], "stop_reason": null,
             "stop_sequence": null, "usage": usage(1)});
         if request["stream"] != true {
-            message["content"] = blocks.into();
-            message["stop_reason"] = stop.into();
-            message["usage"] = usage(20);
-            return http::send_json(to, 200, &message);
+            whole["content"] = blocks.into();
+            whole["stop_reason"] = stop.into();
+            whole["usage"] = usage(20);
+            return http::send_json(to, 200, &whole);
         }
         http::begin_events(to)?;
-        for (sent, event) in content_events(&message, &blocks).iter().enumerate() {
+        for (sent, event) in content_events(&whole, &blocks).iter().enumerate() {
             if answer.cut_after.is_some_and(|limit| sent >= limit) {
                 return Err(io::ErrorKind::ConnectionAborted.into());
             }
@@ -245,90 +232,6 @@ impl Script {
     }
 }
 
-/// Requests the CLI makes on its own account.
-fn housekeeping(request: &Value) -> Option<Answer> {
-    let last = request["messages"].as_array().and_then(|messages| messages.last());
-    if last.is_some_and(|message| text_of(message).contains("create a detailed summary")) {
-        return Some(Answer::text("<summary>The conversation so far was a test.</summary>"));
-    }
-    let format = &request["output_config"]["format"];
-    let has_tools = request["tools"].as_array().is_some_and(|tools| !tools.is_empty());
-    if format["type"] == "json_schema" && !has_tools {
-        return Some(Answer::text(&smallest(&format["schema"]).to_string()));
-    }
-    (request["max_tokens"] == 1).then(|| Answer::text("x"))
-}
-
-/// A smallest value that fits a JSON schema of the simple kind the CLI uses.
-fn smallest(schema: &Value) -> Value {
-    if let Some(value) = schema["enum"].get(0) {
-        return value.clone();
-    }
-    match schema["type"].as_str() {
-        Some("object") => schema["properties"]
-            .as_object()
-            .into_iter()
-            .flatten()
-            .map(|(name, schema)| (name.clone(), smallest(schema)))
-            .collect::<serde_json::Map<_, _>>()
-            .into(),
-        Some("array") => json!([]),
-        Some("boolean") => json!(false),
-        Some("integer" | "number") => json!(0),
-        Some("null") => Value::Null,
-        _ => json!("A title"),
-    }
-}
-
-/// The events of a message up to the end of its content.
-fn content_events(message: &Value, blocks: &[Value]) -> Vec<Value> {
-    let mut events =
-        vec![json!({"type": "message_start", "message": message}), json!({"type": "ping"})];
-    for (index, block) in blocks.iter().enumerate() {
-        let mut start = block.clone();
-        let mut deltas = Vec::new();
-        let mut delta = |kind: &str, key: &str, whole: &str| {
-            let letters: Vec<char> = whole.chars().collect();
-            for piece in letters.chunks(DELTA) {
-                let mut delta = json!({"type": kind});
-                delta[key] = piece.iter().collect::<String>().into();
-                deltas.push(delta);
-            }
-        };
-        match block["type"].as_str() {
-            Some("text") => {
-                delta("text_delta", "text", block["text"].as_str().unwrap_or_default());
-                start["text"] = "".into();
-            }
-            Some("thinking") => {
-                let thinking = block["thinking"].as_str().unwrap_or_default();
-                delta("thinking_delta", "thinking", thinking);
-                let signature = &block["signature"];
-                deltas.push(json!({"type": "signature_delta", "signature": signature}));
-                start["thinking"] = "".into();
-                start["signature"] = "".into();
-            }
-            _ => {
-                delta("input_json_delta", "partial_json", &block["input"].to_string());
-                start["input"] = json!({});
-            }
-        }
-        events.push(json!({"type": "content_block_start", "index": index, "content_block": start}));
-        events.extend(
-            deltas.into_iter().map(
-                |delta| json!({"type": "content_block_delta", "index": index, "delta": delta}),
-            ),
-        );
-        events.push(json!({"type": "content_block_stop", "index": index}));
-    }
-    events
-}
-
-fn usage(output: u32) -> Value {
-    json!({"input_tokens": 100, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0,
-        "output_tokens": output})
-}
-
 fn error(status: u16) -> Value {
     let kind = match status {
         400 => "invalid_request_error",
@@ -340,17 +243,6 @@ fn error(status: u16) -> Value {
         _ => "api_error",
     };
     json!({"type": "error", "error": {"type": kind, "message": format!("scripted {status}")}})
-}
-
-/// The text blocks of a message, joined.
-fn text_of(message: &Value) -> String {
-    match &message["content"] {
-        Value::String(text) => text.clone(),
-        Value::Array(blocks) => {
-            blocks.iter().filter_map(|block| block["text"].as_str()).collect::<Vec<_>>().join("\n")
-        }
-        _ => String::new(),
-    }
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

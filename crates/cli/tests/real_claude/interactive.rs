@@ -1,6 +1,7 @@
 //! The CLI in a terminal, known only by its hooks and the files it writes.
 
-use serde_json::Value;
+use rustix::process::{Signal, kill_process};
+use serde_json::{Value, json};
 
 use crate::answer::{Answer, Gate};
 use crate::lamp::Lamp;
@@ -11,8 +12,7 @@ use crate::{install, wait};
 /// A sandbox whose CLI has linelamp's hooks; `None` where the case cannot run.
 fn hooked() -> Option<Sandbox> {
     let sandbox = Sandbox::new(install::claude().filter(|_| tmux::available())?);
-    let installed = sandbox.linelamp(&["hooks", "install"]).output().expect("linelamp starts");
-    assert!(installed.status.success(), "{installed:?}");
+    sandbox.install_hooks();
     Some(sandbox)
 }
 
@@ -88,7 +88,7 @@ fn dismissed_dialog_is_no_wait_although_no_hook_says_so() {
 fn question_is_a_wait_for_input() {
     let Some(sandbox) = hooked() else { return };
     let lamp = Lamp::serve(&sandbox);
-    let question = serde_json::json!({"questions": [{
+    let question = json!({"questions": [{
         "question": "Which colour?", "header": "Colour", "multiSelect": false,
         "options": [
             {"label": "Red", "description": "A warm one"},
@@ -132,7 +132,7 @@ fn cleared_conversation_is_a_new_session_with_its_parent() {
     lamp.wait_for_state(&old, "ended");
     assert_eq!(lamp.wait_for_event(&old, "session.ended")["reason"], "clear");
     let cleared = lamp.wait_for_state(&new, "idle");
-    assert_eq!(cleared["parent"]["id"], *old, "{cleared}");
+    assert_eq!(cleared["parent"], *old, "{cleared}");
     let started = lamp.wait_for_event(&new, "session.started");
     assert_eq!(started["source"], "clear");
     terminal.enter("after it");
@@ -142,4 +142,43 @@ fn cleared_conversation_is_a_new_session_with_its_parent() {
     assert_eq!(terminal.wait_for_exit(), 0);
     lamp.wait_for_state(&new, "ended");
     lamp.wait_for_state(&old, "ended");
+}
+
+#[test]
+fn escape_before_the_first_byte_ends_the_turn_although_no_hook_says_so() {
+    let Some(sandbox) = hooked() else { return };
+    let lamp = Lamp::serve(&sandbox);
+    let gate = Gate::new();
+    sandbox.api.script("think long", [Answer::text("Too late.").held_by(&gate)]);
+
+    let (terminal, id) = started(&sandbox, &lamp);
+    terminal.enter("think long");
+    gate.wait_reached();
+    lamp.wait_for_state(&id, "working");
+    sandbox.wait_for_status("busy");
+    terminal.press_until("Escape", || {
+        let status = sandbox.status();
+        let idle = status.as_ref().is_some_and(|status| status["status"] == "idle");
+        if idle { Ok(()) } else { Err(format!("{status:?}")) }
+    });
+    lamp.wait_for_state(&id, "idle");
+}
+
+#[test]
+fn killed_cli_is_an_ended_session_although_nothing_says_so() {
+    let Some(sandbox) = hooked() else { return };
+    let lamp = Lamp::serve(&sandbox);
+    let gate = Gate::new();
+    sandbox.api.script("think long", [Answer::text("Too late.").held_by(&gate)]);
+
+    let (terminal, id) = started(&sandbox, &lamp);
+    terminal.enter("think long");
+    gate.wait_reached();
+    lamp.wait_for_state(&id, "working");
+    kill_process(sandbox.cli_process(), Signal::KILL).unwrap();
+    assert_eq!(terminal.wait_for_exit(), 128 + 9);
+
+    lamp.wait_for_state(&id, "ended");
+    let turns = lamp.events(&id, "turn.ended");
+    assert!(turns.iter().all(|turn| turn["outcome"] != "completed"), "{turns:?}");
 }

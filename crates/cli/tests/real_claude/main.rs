@@ -17,9 +17,11 @@
 
 mod answer;
 mod api;
+mod housekeeping;
 mod http;
 mod install;
 mod lamp;
+mod message;
 mod piped;
 mod sandbox;
 mod tmux;

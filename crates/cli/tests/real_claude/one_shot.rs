@@ -114,6 +114,26 @@ fn run_without_a_daemon_is_known_to_the_next_one() {
     assert_eq!(lamp.events(&id, "turn.ended").len(), 1);
 }
 
+#[test]
+fn hooked_run_without_a_daemon_is_known_to_the_next_one() {
+    let Some(claude) = install::claude() else { return };
+    let sandbox = Sandbox::new(claude);
+    sandbox.api.script("work alone", [Answer::bash("ls"), Answer::text("Done alone.")]);
+    sandbox.install_hooks();
+
+    let arguments = [&ONE_SHOT[..], &BYPASS, &["work alone"]].concat();
+    let finished = Piped::spawn_silent(sandbox.claude(&arguments)).finish();
+    assert_eq!(finished.status.code(), Some(0), "{finished:?}");
+    assert_eq!(finished.last()["result"], "Done alone.");
+
+    let id = session(&finished);
+    let lamp = Lamp::serve(&sandbox);
+    assert_eq!(lamp.wait_for_state(&id, "ended")["outcome"], "completed");
+    assert_eq!(lamp.events(&id, "turn.ended").len(), 1);
+    assert_eq!(lamp.wait_for_event(&id, "tool.ended")["tool"], "Bash");
+    assert_eq!(lamp.wait_for_event(&id, "session.ended")["reason"], "exit");
+}
+
 /// What a run printed without the values that differ from run to run: kinds and field names.
 fn shape(finished: &Finished) -> Vec<(String, BTreeSet<&String>)> {
     finished.messages.iter().map(|message| (kind(message), fields(message))).collect()

@@ -55,7 +55,7 @@ impl Sandbox {
         let folder = tempfile::tempdir().expect("a temporary folder can be made");
         // The CLI remembers trust by the real path.
         let root = folder.path().canonicalize().expect("the folder was just made");
-        for name in ["home/.claude", "project", "lamp", "bin"] {
+        for name in ["home/.claude", "project", "lamp", "bin", "tmp"] {
             fs::create_dir_all(root.join(name)).expect("the sandbox is ours");
         }
         let programs =
@@ -121,6 +121,12 @@ impl Sandbox {
         command
     }
 
+    /// Gives the CLI of this home linelamp's hooks.
+    pub(crate) fn install_hooks(&self) {
+        let installed = self.linelamp(&["hooks", "install"]).output().expect("linelamp starts");
+        assert!(installed.status.success(), "{installed:?}");
+    }
+
     /// What the running CLI says about itself; `None` before it does and after it has ended.
     pub(crate) fn status(&self) -> Option<Value> {
         let files = fs::read_dir(self.home().join(".claude/sessions")).ok()?;
@@ -168,6 +174,7 @@ fn environment(root: &Path, api: &str) -> BTreeMap<&'static str, OsString> {
         ("PATH", path),
         ("HOME", folder("home")),
         ("LINELAMP_HOME", folder("lamp")),
+        ("TMPDIR", folder("tmp")),
         ("LANG", "C.UTF-8".into()),
         ("SHELL", "/bin/sh".into()),
         ("ANTHROPIC_BASE_URL", api.into()),

@@ -84,21 +84,26 @@ impl<'a> Terminal<'a> {
         self.press("Enter");
     }
 
-    /// Presses a key, in tmux's words, until the dialog with this text is gone: for a moment
-    /// after it has opened, a dialog ignores keys, so that nobody answers it by accident.
+    /// Waits for the dialog with this text and presses a key until it is gone.
     pub(crate) fn answer(&self, dialog: &str, key: &str) {
         self.wait_for(dialog);
-        let mut pressed: Option<Instant> = None;
-        wait::until(&format!("{key} to close the dialog {dialog:?}"), || {
+        self.press_until(key, || {
             let screen = self.screen();
-            if !screen.contains(dialog) {
-                return Ok(());
-            }
-            if pressed.is_none_or(|at| at.elapsed() > PRESS_AGAIN) {
+            if screen.contains(dialog) { Err(screen) } else { Ok(()) }
+        });
+    }
+
+    /// Presses a key, in tmux's words, until it has had its effect: for a moment after the
+    /// screen has changed, the CLI ignores keys, so that nobody answers a dialog by accident.
+    pub(crate) fn press_until(&self, key: &str, effect: impl Fn() -> Result<(), String>) {
+        let mut pressed: Option<Instant> = None;
+        wait::until(&format!("the effect of {key}"), || {
+            let seen = effect();
+            if seen.is_err() && pressed.is_none_or(|at| at.elapsed() > PRESS_AGAIN) {
                 self.press(key);
                 pressed = Some(Instant::now());
             }
-            Err(screen)
+            seen
         });
     }
 
