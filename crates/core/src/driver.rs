@@ -162,6 +162,12 @@ pub trait Driver: Send + Sync + fmt::Debug {
         Keep::Must
     }
 
+    /// True if a line of a program that nobody named is unmistakably this agent's.
+    fn speaks(&self, direction: Direction, line: &[u8]) -> bool {
+        let _ = (direction, line);
+        false
+    }
+
     /// True if a call with these arguments (without the program) is no session: it is passed through.
     fn is_side_call(&self, arguments: &[OsString]) -> bool {
         let _ = arguments;
