@@ -1,0 +1,11 @@
+//! Files that nobody but their owner may read.
+
+#[cfg(unix)]
+mod unix;
+#[cfg(not(unix))]
+mod windows;
+
+#[cfg(unix)]
+pub(crate) use self::unix::ensure;
+#[cfg(not(unix))]
+pub(crate) use self::windows::ensure;

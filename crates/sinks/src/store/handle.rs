@@ -1,0 +1,216 @@
+//! The daemon's end of the store, and how its parts meet.
+//!
+//! [`Store`] queues; the [writer](super::writer) writes; a second, read-only connection answers what
+//! is asked of the tables meanwhile.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use linelamp_core::Seq;
+use linelamp_core::journal::{Entry, Journal, Position};
+use rusqlite::Connection;
+use tokio::sync::watch;
+
+use super::connection;
+use super::error::StoreError;
+use super::group::{self, Memory};
+use super::health::{Pulse, StoreHealth};
+use super::known::{Answer, Known};
+use super::option::{DurableSink, StoreOptions};
+use super::queue::Queue;
+use super::read::Reader;
+use super::restore::{self, Restored};
+use super::writer::Writer;
+
+/// The open store. One process may have it open at a time; the daemon's lock sees to that.
+pub struct Store {
+    pub(super) shared: Arc<Shared>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// What the handle and the thread share. No lock is held while the file is written.
+pub(super) struct Shared {
+    pub(super) path: PathBuf,
+    pub(super) options: StoreOptions,
+    pub(super) queue: Queue,
+    pub(super) committed: watch::Sender<Seq>,
+    durable: Mutex<Arc<[DurableSink]>>,
+    known: Mutex<Known>,
+    pulse: Mutex<Pulse>,
+    lookup: Mutex<Connection>,
+}
+
+impl Store {
+    /// Opens the file, makes it or brings it up to date, and says what it remembers.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`]; in particular a file of a newer linelamp is refused and left as it is.
+    pub fn open(path: &Path, options: StoreOptions) -> Result<(Self, Restored), StoreError> {
+        let failed = |source| StoreError::Open { path: path.to_owned(), source };
+        let connection = connection::writer(path)?;
+        let restored = Restored::load(&connection, path, Timestamp::now())?;
+        let mut memory = Memory::new(restored.next_seq);
+        group::reserve(&connection, &mut memory, restored.next_seq).map_err(failed)?;
+        let known = restore::known(&connection).map_err(failed)?;
+        let lookup = connection::reader(path)?;
+        let shared = Arc::new(Shared {
+            path: path.to_owned(),
+            queue: Queue::new(options.waiting_limit),
+            committed: watch::Sender::new(Seq(restored.next_seq.0.saturating_sub(1))),
+            durable: Mutex::new(options.durable.clone().into()),
+            known: Mutex::new(known),
+            pulse: Mutex::default(),
+            lookup: Mutex::new(lookup),
+            options,
+        });
+        let writer = Writer::new(Arc::clone(&shared), connection, memory);
+        let thread = std::thread::Builder::new()
+            .name("linelamp-store".to_owned())
+            .spawn(move || writer.run())
+            .map_err(|source| StoreError::Create { path: path.to_owned(), source })?;
+        Ok((Self { shared, thread: Mutex::new(Some(thread)) }, restored))
+    }
+
+    /// True if the input was taken: committed, or on its way there.
+    ///
+    /// An input that is not known must be published, also if the table could not be asked: its events
+    /// have ids of their own, so that they are stored once in any case.
+    pub fn is_known(&self, position: &Position) -> bool {
+        let answer = self.shared.known().answer(position);
+        match answer {
+            Answer::Known => true,
+            Answer::Unknown => false,
+            Answer::AskTable => self.shared.table_knows(position).unwrap_or_else(|error| {
+                tracing::warn!(%error, "positions cannot be looked up");
+                false
+            }),
+        }
+    }
+
+    /// Every known position that begins with `prefix`, committed ones only, in text order.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Read`] if the table cannot be read.
+    pub fn positions(&self, prefix: &str) -> Result<Vec<Position>, StoreError> {
+        self.shared.positions(prefix)
+    }
+
+    /// How it is doing. Cheap enough to be asked before every input.
+    pub fn health(&self) -> StoreHealth {
+        let waiting = self.shared.queue.waiting();
+        self.shared.pulse().health(Instant::now(), waiting)
+    }
+
+    /// Replaces the list of durable sinks; counts for every entry that is not prepared yet.
+    pub fn set_durable(&self, sinks: Vec<DurableSink>) {
+        *self.shared.durable.lock().unwrap_or_else(PoisonError::into_inner) = sinks.into();
+    }
+
+    /// A reader of the same file.
+    ///
+    /// # Errors
+    ///
+    /// See [`Reader::open`].
+    pub fn reader(&self) -> Result<Reader, StoreError> {
+        Reader::open(&self.shared.path)
+    }
+
+    /// Waits until everything appended up to now is committed; false if that takes longer. Blocks.
+    pub fn flush(&self, within: Duration) -> bool {
+        self.shared.queue.flush(within)
+    }
+
+    /// Commits what is queued and closes the file; false if not everything could be committed in time.
+    /// Nothing is taken afterwards. Blocks.
+    pub fn close(&self, within: Duration) -> bool {
+        let flushed = self.flush(within);
+        self.shared.queue.stop();
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match thread {
+            // The thread makes one last attempt. If the file hangs, it is left behind.
+            Some(thread) if flushed => thread.join().is_ok(),
+            _ => flushed,
+        }
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        self.shared.queue.stop();
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread
+            && !self.health().is_stalled()
+            && thread.join().is_err()
+        {
+            tracing::error!("the store's thread has panicked");
+        }
+    }
+}
+
+impl Journal for Store {
+    fn append(&self, entry: Entry) {
+        if let Some(position) = &entry.position {
+            self.shared.known().queued(position);
+        }
+        if self.shared.queue.push(entry).is_err() {
+            let mut pulse = self.shared.pulse();
+            pulse.refused += 1;
+        }
+    }
+}
+
+impl fmt::Debug for Store {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Store").field("path", &self.shared.path).finish_non_exhaustive()
+    }
+}
+
+impl Shared {
+    pub(super) fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn pulse(&self) -> MutexGuard<'_, Pulse> {
+        self.pulse.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn durable(&self) -> Arc<[DurableSink]> {
+        Arc::clone(&self.durable.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(super) fn lookup(&self) -> MutexGuard<'_, Connection> {
+        self.lookup.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn table_knows(&self, position: &Position) -> rusqlite::Result<bool> {
+        self.lookup()
+            .prepare_cached("SELECT 1 FROM positions WHERE position = ?1")?
+            .exists([&*position.0])
+    }
+
+    fn positions(&self, prefix: &str) -> Result<Vec<Position>, StoreError> {
+        let ask = || -> rusqlite::Result<Vec<Position>> {
+            let lookup = self.lookup();
+            let mut statement = lookup.prepare_cached(
+                "SELECT position FROM positions WHERE position >= ?1 ORDER BY position",
+            )?;
+            let mut rows = statement.query([prefix])?;
+            let mut found = Vec::new();
+            while let Some(row) = rows.next()? {
+                let position = row.get_ref(0)?.as_str()?;
+                if !position.starts_with(prefix) {
+                    break;
+                }
+                found.push(Position::new(position));
+            }
+            Ok(found)
+        };
+        ask().map_err(|source| StoreError::Read { path: self.path.clone(), source })
+    }
+}
