@@ -1,18 +1,26 @@
 //! A feed's way into the bus.
 
 use std::fmt;
+use std::sync::Arc;
 
+use super::feed_state::FeedState;
+use super::order::Shared;
 use crate::draft::Draft;
+use crate::event::Trust;
+use crate::id::FeedName;
 use crate::journal::{Committed, Position};
 use crate::state::Answer;
 
 /// Publishes for one feed: knows its name, trust and rate limit. Cheap to clone.
 #[derive(Clone)]
-pub struct Publisher(());
+pub struct Publisher {
+    shared: Arc<Shared>,
+    feed: Arc<FeedState>,
+}
 
 impl fmt::Debug for Publisher {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Publisher")
+        formatter.debug_tuple("Publisher").field(self.feed.name()).finish()
     }
 }
 
@@ -31,18 +39,33 @@ pub enum PublishError {
 }
 
 impl Publisher {
+    pub(super) fn new(shared: Arc<Shared>, feed: Arc<FeedState>) -> Self {
+        Self { shared, feed }
+    }
+
+    /// The feed's name.
+    pub fn feed(&self) -> &FeedName {
+        self.feed.name()
+    }
+
+    /// How much the feed's word weighs.
+    pub fn trust(&self) -> Trust {
+        self.feed.trust()
+    }
+
     /// Publishes one draft. Never waits, does no I/O, runs no user code; callable from any thread.
     ///
     /// # Errors
     ///
     /// See [`PublishError`].
     pub fn publish(&self, draft: Draft) -> Result<Answer, PublishError> {
-        let _ = draft;
-        Err(PublishError::Closed)
+        self.shared.publish(&self.feed, draft)
     }
 
     /// Publishes all drafts of one input in one step: no other event comes between them, and a journal
-    /// commits them together with `position`. Invalid drafts are counted and left out.
+    /// commits them together with `position`. Invalid drafts are counted and left out. A batch is never
+    /// cut by the rate limit; [`Publisher::ready`] waits longer afterwards. Without a journal `committed`
+    /// is told at once.
     ///
     /// # Errors
     ///
@@ -53,7 +76,17 @@ impl Publisher {
         drafts: Vec<Draft>,
         committed: Option<Committed>,
     ) -> Result<Vec<Result<Answer, PublishError>>, PublishError> {
-        let _ = (position, drafts, committed);
-        Err(PublishError::Closed)
+        self.shared.publish_all(&self.feed, position, drafts, committed)
+    }
+
+    /// Waits until the feed may take its next input: the journal has room and the feed is within its
+    /// rate. A journal that does not commit for two seconds holds nobody up any longer. Publishing itself
+    /// never waits, whether or not this was called.
+    pub async fn ready(&self) {
+        self.shared.backlog.room().await;
+        let pause = self.feed.pause(self.shared.clock.now());
+        if !pause.is_zero() && !self.shared.is_closed() {
+            tokio::time::sleep(pause).await;
+        }
     }
 }

@@ -4,7 +4,9 @@
 //! of a message are merged; of a measurement the newest is kept; the rest is shed first.
 
 use crate::event::body::Body;
+use crate::event::content::Content;
 use crate::event::envelope::{Event, Scope};
+use crate::event::parts::{Choice, Part};
 use crate::id::{CallId, MessageId, SessionKey, SinkName, TaskId};
 
 /// What may happen to an event while it waits for a slow sink.
@@ -60,9 +62,62 @@ impl Event {
             _ => Delivery::Essential,
         }
     }
+
+    /// Roughly the bytes the event takes up while it waits: a fixed part and the content it holds.
+    pub fn weight(&self) -> usize {
+        FIXED_WEIGHT + self.body.content_held()
+    }
+}
+
+/// What an event without content is taken to weigh.
+const FIXED_WEIGHT: usize = 512;
+
+/// Bytes of a content field that are really there.
+fn held<T>(content: &Content<T>) -> usize {
+    content.value.as_ref().map_or(0, |_| usize::try_from(content.size).unwrap_or(usize::MAX))
+}
+
+fn maybe<T>(content: Option<&Content<T>>) -> usize {
+    content.map_or(0, held)
 }
 
 impl Body {
+    /// Bytes of content the event holds, by the sizes the content itself names.
+    fn content_held(&self) -> usize {
+        let parts = |parts: &[Part]| sum(parts.iter().map(|part| held(&part.data)));
+        let choices = |options: &[Choice]| sum(options.iter().map(|option| held(&option.label)));
+        match self {
+            Self::MessageDelta(data) => held(&data.text),
+            Self::MessageCompleted(data) => held(&data.text),
+            Self::ToolStarted(data) => maybe(data.input.as_ref()),
+            Self::ToolProgress(data) => maybe(data.output.as_ref()),
+            Self::ToolEnded(data) => sum([parts(&data.output), maybe(data.structured.as_ref())]),
+            Self::PermissionRequested(data) => sum([
+                maybe(data.input.as_ref()),
+                maybe(data.title.as_ref()),
+                maybe(data.text.as_ref()),
+                choices(&data.options),
+                maybe(data.suggestions.as_ref()),
+            ]),
+            Self::PermissionResolved(data) => maybe(data.message.as_ref()),
+            Self::SessionUpdated(data) => maybe(data.title.as_ref()),
+            Self::SessionEnded(data) => maybe(data.error.as_ref()),
+            Self::TurnEnded(data) => maybe(data.message.as_ref()),
+            Self::ApiFailed(data) => maybe(data.message.as_ref()),
+            Self::CompactionEnded(data) => maybe(data.summary.as_ref()),
+            Self::SubagentStarted(data) => maybe(data.description.as_ref()),
+            Self::SubagentEnded(data) => maybe(data.report.as_ref()),
+            Self::TaskStarted(data) => maybe(data.description.as_ref()),
+            Self::TaskProgress(data) => maybe(data.summary.as_ref()),
+            Self::TaskEnded(data) => maybe(data.summary.as_ref()),
+            Self::Notice(data) => maybe(data.text.as_ref()),
+            Self::Native(data) => maybe(data.payload.as_ref()),
+            Self::Custom(data) => maybe(data.payload.as_ref()),
+            Self::Unknown { data, .. } => held(&Content::json(data.clone())),
+            _ => 0,
+        }
+    }
+
     /// True for kinds that are kept, never merged and never shed.
     pub fn is_essential(&self) -> bool {
         !matches!(
@@ -77,4 +132,8 @@ impl Body {
                 | Self::Notice(_)
         )
     }
+}
+
+fn sum(sizes: impl IntoIterator<Item = usize>) -> usize {
+    sizes.into_iter().fold(0, usize::saturating_add)
 }

@@ -1,0 +1,65 @@
+//! What decides behind the publish lock: the resolver, or a stand-in in tests of the bus alone.
+
+use jiff::Timestamp;
+use std::sync::Arc;
+
+use crate::draft::Draft;
+use crate::event::{Event, Origin, Status};
+use crate::id::{Seq, SessionKey};
+use crate::state::{Answer, Resolver, SessionRecord, SessionState};
+
+/// Makes events of drafts. See [`Resolver`] for the contract.
+pub(super) trait Engine: Send {
+    /// Takes one draft.
+    fn accept(
+        &mut self,
+        draft: Draft,
+        origin: &Origin,
+        observed_at: Timestamp,
+        out: &mut Vec<Event>,
+    ) -> Answer;
+
+    /// Lets time pass.
+    fn tick(&mut self, now: Timestamp, out: &mut Vec<Event>);
+
+    /// The state of every session.
+    fn snapshot(&self) -> Vec<SessionState>;
+
+    /// What is kept of one session.
+    fn record(&self, session: &SessionKey) -> Option<Arc<SessionRecord>>;
+}
+
+impl Engine for Resolver {
+    fn accept(
+        &mut self,
+        draft: Draft,
+        origin: &Origin,
+        observed_at: Timestamp,
+        out: &mut Vec<Event>,
+    ) -> Answer {
+        Self::accept(self, draft, origin, observed_at, out)
+    }
+
+    fn tick(&mut self, now: Timestamp, out: &mut Vec<Event>) {
+        Self::tick(self, now, out);
+    }
+
+    fn snapshot(&self) -> Vec<SessionState> {
+        Self::snapshot(self)
+    }
+
+    fn record(&self, session: &SessionKey) -> Option<Arc<SessionRecord>> {
+        Self::record(self, session).cloned()
+    }
+}
+
+/// The sessions somebody must be told who missed everything from `first` on: those that live, and
+/// those whose end was missed.
+pub(super) fn sessions_since(engine: &dyn Engine, first: Seq) -> Vec<SessionState> {
+    let mut states = engine.snapshot();
+    states.retain(|state| {
+        state.status != Status::Ended
+            || engine.record(&state.session).is_none_or(|record| record.last_seq >= first)
+    });
+    states
+}

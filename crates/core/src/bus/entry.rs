@@ -1,0 +1,64 @@
+//! Makes the journal's entry of one publish.
+
+use std::sync::Arc;
+
+use super::backlog::Backlog;
+use super::guard::contain;
+use super::order::Order;
+use crate::event::Event;
+use crate::id::SessionKey;
+use crate::journal::{Committed, Entry, Position};
+
+/// The entry of `events`, with the evidence of every session they or `touched` name.
+pub(super) fn make(
+    order: &Order,
+    position: Option<Position>,
+    events: Vec<Arc<Event>>,
+    touched: &[SessionKey],
+    committed: Option<Committed>,
+    backlog: &Arc<Backlog>,
+) -> Entry {
+    let mut keys: Vec<&SessionKey> = touched.iter().collect();
+    for event in &events {
+        if !keys.contains(&&event.session) {
+            keys.push(&event.session);
+        }
+    }
+    let sessions = keys.into_iter().filter_map(|key| order.engine.record(key)).collect();
+    let count = events.len() as u64;
+    backlog.publish(count);
+    let mut ticket = Ticket { backlog: Arc::clone(backlog), count, tell: committed };
+    Entry {
+        position,
+        events,
+        sessions,
+        next_seq: order.next,
+        committed: Some(Committed(Box::new(move || ticket.settle()))),
+    }
+}
+
+/// Counts the entry as committed, once: when the journal says so, or when it drops the entry. A lost
+/// entry must not hold up intake for ever; whoever asked to be told is not told then.
+struct Ticket {
+    backlog: Arc<Backlog>,
+    count: u64,
+    tell: Option<Committed>,
+}
+
+impl Ticket {
+    fn settle(&mut self) {
+        self.backlog.commit(std::mem::take(&mut self.count));
+        if let Some(Committed(tell)) = self.tell.take() {
+            // The journal's thread outlives whatever its customers do.
+            let _ = contain(tell);
+        }
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        if self.count > 0 {
+            self.backlog.commit(self.count);
+        }
+    }
+}
