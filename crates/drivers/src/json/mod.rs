@@ -2,9 +2,9 @@
 //!
 //! A long session writes mostly deltas, of which the state-only path needs a type and an id. So a
 //! line is walked once: [`fields`] returns the raw bytes of the wanted keys wherever they stand,
-//! and [`Raw`] turns such bytes into a string, a number or a tree only when asked. The walk checks
-//! the grammar of the object it reads and the nesting of what it skips, not every scalar inside;
-//! [`is_valid`] is the exact check. This module knows nothing about any agent.
+//! and [`Raw`] turns such bytes into a string, a number or a tree only when asked. The walk accepts
+//! exactly the grammar of JSON, what it skips included; whether the bytes are text is not its
+//! question. This module knows nothing about any agent.
 
 mod fields;
 mod raw;
@@ -13,8 +13,3 @@ mod scan;
 
 pub use fields::{Walked, fields, walk};
 pub use raw::{Elements, Raw};
-
-/// Whether `bytes` hold exactly one JSON value by the grammar (text encoding aside).
-pub fn is_valid(bytes: &[u8]) -> bool {
-    serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok()
-}

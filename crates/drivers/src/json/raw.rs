@@ -13,7 +13,8 @@ use super::scan::{skip_space, skip_value};
 pub struct Raw<'a>(&'a [u8]);
 
 impl<'a> Raw<'a> {
-    pub(super) fn new(bytes: &'a [u8]) -> Self {
+    /// A value given as its bytes, which must be exactly one value.
+    pub fn whole(bytes: &'a [u8]) -> Self {
         Self(bytes)
     }
 
@@ -141,7 +142,7 @@ mod tests {
     use super::*;
 
     fn raw(text: &str) -> Raw<'_> {
-        Raw::new(text.as_bytes())
+        Raw::whole(text.as_bytes())
     }
 
     #[test]
@@ -159,8 +160,7 @@ mod tests {
 
     #[test]
     fn elements_are_those_of_the_array() {
-        let all: Vec<_> =
-            raw(r#"[1, "a,b" ,{"c":[2]},null]"#).elements().map(Raw::value).collect();
+        let all: Vec<_> = raw(r#"[1, "a,b" ,{"c":[2]},null]"#).elements().map(Raw::value).collect();
         assert_eq!(Value::Array(all), serde_json::json!([1, "a,b", {"c": [2]}, null]));
         assert_eq!(raw("[]").elements().count(), 0);
         assert_eq!(raw("{}").elements().count(), 0);

@@ -15,33 +15,10 @@ const fn equal(word: u64, byte: u8) -> u64 {
     x.wrapping_sub(ONES) & !x & HIGHS
 }
 
-/// What a byte outside a string means to the walk over a nested value.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Class {
-    /// Cannot stand outside a string.
-    Bad,
-    /// Digits, letters of literals, commas, colons, space.
-    Plain,
-    Open,
-    Close,
-    Quote,
+/// Bit 7 of each byte of `word` that is below 0x20 (exact for the lowest such byte).
+const fn control(word: u64) -> u64 {
+    word.wrapping_sub(ONES * 0x20) & !word & HIGHS
 }
-
-const CLASSES: [Class; 256] = {
-    let mut table = [Class::Bad; 256];
-    let plain = b" \t\r\n,:+-.0123456789truefalsnE";
-    let mut i = 0;
-    while i < plain.len() {
-        table[plain[i] as usize] = Class::Plain;
-        i += 1;
-    }
-    table[b'{' as usize] = Class::Open;
-    table[b'[' as usize] = Class::Open;
-    table[b'}' as usize] = Class::Close;
-    table[b']' as usize] = Class::Close;
-    table[b'"' as usize] = Class::Quote;
-    table
-};
 
 /// The first position at or after `at` that is not JSON white space.
 pub(super) fn skip_space(bytes: &[u8], mut at: usize) -> usize {
@@ -55,19 +32,23 @@ pub(super) fn skip_space(bytes: &[u8], mut at: usize) -> usize {
 /// the string holds an escape.
 pub(super) fn skip_string(bytes: &[u8], mut at: usize) -> Option<(usize, bool)> {
     let mut escaped = false;
-    let mut budget = SHORT;
+    let start = at;
     loop {
         while let Some(chunk) = bytes.get(at..).and_then(<[u8]>::first_chunk::<8>) {
             let word = u64::from_le_bytes(*chunk);
-            let hits = equal(word, b'"') | equal(word, b'\\');
+            let hits = equal(word, b'"') | equal(word, b'\\') | control(word);
             if hits != 0 {
                 at += (hits.trailing_zeros() / 8) as usize;
                 break;
             }
             at += 8;
-            budget = budget.saturating_sub(8);
-            if budget == 0 {
-                at += memchr2(b'"', b'\\', bytes.get(at..)?)?;
+            if at - start > SHORT {
+                let rest = bytes.get(at..)?;
+                let hit = memchr2(b'"', b'\\', rest)?;
+                if rest.get(..hit)?.iter().any(|byte| *byte < 0x20) {
+                    return None;
+                }
+                at += hit;
                 break;
             }
         }
@@ -75,29 +56,40 @@ pub(super) fn skip_string(bytes: &[u8], mut at: usize) -> Option<(usize, bool)> 
             b'"' => return Some((at + 1, escaped)),
             b'\\' => {
                 escaped = true;
-                at += 2;
+                at = skip_escape(bytes, at + 1)?;
             }
+            0..0x20 => return None,
             _ => at += 1,
         }
+    }
+}
+
+fn skip_escape(bytes: &[u8], at: usize) -> Option<usize> {
+    match bytes.get(at)? {
+        b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => Some(at + 1),
+        b'u' => {
+            let digits = bytes.get(at + 1..at + 5)?;
+            digits.iter().all(u8::is_ascii_hexdigit).then_some(at + 5)
+        }
+        _ => None,
     }
 }
 
 /// Position after the value that starts at `at` (no leading space allowed).
 pub(super) fn skip_value(bytes: &[u8], at: usize) -> Option<usize> {
     match bytes.get(at)? {
-        b'"' => skip_string(bytes, at + 1).map(|(end, _)| end),
         b'{' | b'[' => skip_nested(bytes, at),
+        b'"' => skip_string(bytes, at + 1).map(|(end, _)| end),
+        _ => skip_scalar(bytes, at),
+    }
+}
+
+fn skip_scalar(bytes: &[u8], at: usize) -> Option<usize> {
+    match bytes.get(at)? {
         b't' => literal(bytes, at, b"true"),
         b'f' => literal(bytes, at, b"false"),
         b'n' => literal(bytes, at, b"null"),
-        b'-' | b'0'..=b'9' => {
-            let mut end = at + 1;
-            while let Some(b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E') = bytes.get(end) {
-                end += 1;
-            }
-            Some(end)
-        }
-        _ => None,
+        _ => skip_number(bytes, at),
     }
 }
 
@@ -105,26 +97,134 @@ fn literal(bytes: &[u8], at: usize, word: &[u8]) -> Option<usize> {
     bytes.get(at..)?.starts_with(word).then_some(at + word.len())
 }
 
-/// Position after the object or array that opens at `at`. Brackets are counted, not matched by
-/// kind: what is skipped is not read.
+fn skip_number(bytes: &[u8], mut at: usize) -> Option<usize> {
+    if bytes.get(at) == Some(&b'-') {
+        at += 1;
+    }
+    at = match bytes.get(at)? {
+        b'0' => at + 1,
+        b'1'..=b'9' => skip_digits(bytes, at)?,
+        _ => return None,
+    };
+    if bytes.get(at) == Some(&b'.') {
+        at = skip_digits(bytes, at + 1)?;
+    }
+    if let Some(b'e' | b'E') = bytes.get(at) {
+        at += 1;
+        if let Some(b'+' | b'-') = bytes.get(at) {
+            at += 1;
+        }
+        at = skip_digits(bytes, at)?;
+    }
+    Some(at)
+}
+
+/// Position after one or more digits.
+fn skip_digits(bytes: &[u8], start: usize) -> Option<usize> {
+    let mut at = start;
+    while let Some(b'0'..=b'9') = bytes.get(at) {
+        at += 1;
+    }
+    (at > start).then_some(at)
+}
+
+/// Position after the string that is a member's key at `at`, its colon and space.
+fn skip_key(bytes: &[u8], at: usize) -> Option<usize> {
+    if *bytes.get(at)? != b'"' {
+        return None;
+    }
+    let (end, _) = skip_string(bytes, at + 1)?;
+    let at = skip_space(bytes, end);
+    if *bytes.get(at)? != b':' {
+        return None;
+    }
+    Some(skip_space(bytes, at + 1))
+}
+
+/// Which kinds of brackets are open: one bit each, objects set. The innermost 64 stand in a word,
+/// so that no ordinary line allocates and no depth overflows the stack.
+#[derive(Default)]
+struct Nesting {
+    word: u64,
+    depth: usize,
+    spilled: Vec<u64>,
+}
+
+impl Nesting {
+    fn open(&mut self, object: bool) {
+        if self.depth > 0 && self.depth.is_multiple_of(64) {
+            self.spilled.push(self.word);
+        }
+        self.word = (self.word << 1) | u64::from(object);
+        self.depth += 1;
+    }
+
+    /// Closes the innermost; returns whether the one around it is an object, or `None` at the top.
+    fn close(&mut self) -> Option<bool> {
+        self.depth -= 1;
+        self.word >>= 1;
+        if self.depth > 0 && self.depth.is_multiple_of(64) {
+            self.word = self.spilled.pop().unwrap_or_default();
+        }
+        (self.depth > 0).then_some(self.word & 1 == 1)
+    }
+}
+
+/// Position after the object or array that opens at `at`.
 fn skip_nested(bytes: &[u8], mut at: usize) -> Option<usize> {
-    let mut depth = 0usize;
+    let mut nesting = Nesting::default();
     loop {
-        match CLASSES[usize::from(*bytes.get(at)?)] {
-            Class::Plain => at += 1,
-            Class::Quote => at = skip_string(bytes, at + 1)?.0,
-            Class::Open => {
-                depth += 1;
-                at += 1;
-            }
-            Class::Close => {
-                depth -= 1;
-                at += 1;
-                if depth == 0 {
-                    return Some(at);
+        // A value starts at `at`.
+        let byte = *bytes.get(at)?;
+        let mut in_object = match byte {
+            b'{' | b'[' => {
+                let object = byte == b'{';
+                nesting.open(object);
+                at = skip_space(bytes, at + 1);
+                if *bytes.get(at)? == if object { b'}' } else { b']' } {
+                    at += 1;
+                    match nesting.close() {
+                        None => return Some(at),
+                        Some(outer) => outer,
+                    }
+                } else {
+                    if object {
+                        at = skip_key(bytes, at)?;
+                    }
+                    continue;
                 }
             }
-            Class::Bad => return None,
+            b'"' => {
+                at = skip_string(bytes, at + 1)?.0;
+                nesting.word & 1 == 1
+            }
+            _ => {
+                at = skip_scalar(bytes, at)?;
+                nesting.word & 1 == 1
+            }
+        };
+        // A value ended; brackets may close behind it.
+        loop {
+            at = skip_space(bytes, at);
+            match (bytes.get(at)?, in_object) {
+                (b',', true) => {
+                    at = skip_space(bytes, at + 1);
+                    at = skip_key(bytes, at)?;
+                    break;
+                }
+                (b',', false) => {
+                    at = skip_space(bytes, at + 1);
+                    break;
+                }
+                (b'}', true) | (b']', false) => {
+                    at += 1;
+                    match nesting.close() {
+                        None => return Some(at),
+                        Some(outer) => in_object = outer,
+                    }
+                }
+                _ => return None,
+            }
         }
     }
 }

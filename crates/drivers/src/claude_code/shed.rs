@@ -1,0 +1,58 @@
+//! Which lines of the stream may be left out when the decoder is behind.
+//!
+//! Deltas and whole messages carry detail: losing them costs text, never state. Everything else
+//! (control, result, system, user, what the host sends, and what is not recognised) must arrive.
+
+use linelamp_core::driver::{Direction, Keep};
+
+use crate::json;
+
+/// Judges one line. The usual line begins with its type, so a look at its first bytes is enough
+/// to keep it; a line that may be dropped has its top level walked, because of a repeated key the
+/// last one counts and because a second object may be glued behind.
+pub(crate) fn keep(direction: Direction, line: &[u8]) -> Keep {
+    if direction == Direction::ToAgent {
+        return Keep::Must;
+    }
+    if let Some(word) = line.strip_prefix(br#"{"type":""#)
+        && !word.starts_with(b"stream_event\"")
+        && !word.starts_with(b"assistant\"")
+    {
+        return Keep::Must;
+    }
+    match json::fields(line, &["type"]) {
+        Some(walked) if walked.rest.is_empty() => match walked.values {
+            [Some(kind)] if kind.is("stream_event") || kind.is("assistant") => Keep::May,
+            _ => Keep::Must,
+        },
+        _ => Keep::Must,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_deltas_and_messages_of_the_agent_may_be_shed() {
+        for (line, expected) in [
+            (r#"{"type":"stream_event","event":{}}"#, Keep::May),
+            (r#"{"type":"assistant","message":{}}"#, Keep::May),
+            (r#"{"message":{"type":"result"},"type":"assistant"}"#, Keep::May),
+            (r#"{"type":"user","message":{}}"#, Keep::Must),
+            (r#"{"type":"result"}"#, Keep::Must),
+            (r#"{"message":{"type":"assistant"},"type":"result"}"#, Keep::Must),
+            (r#"{"type":"system","subtype":"init"}"#, Keep::Must),
+            (r#"{"type":"control_request"}"#, Keep::Must),
+            (r#"{"type":"assistant","message":{}}{"type":"result"}"#, Keep::Must),
+            (r#"{"type":"assistant","message":{},"type":"result"}"#, Keep::Must),
+            (r#"{"type":"assistant","mess"#, Keep::Must),
+            (r#"{"no":"type"}"#, Keep::Must),
+            ("garbage", Keep::Must),
+            ("", Keep::Must),
+        ] {
+            assert_eq!(keep(Direction::FromAgent, line.as_bytes()), expected, "{line}");
+            assert_eq!(keep(Direction::ToAgent, line.as_bytes()), Keep::Must, "{line}");
+        }
+    }
+}

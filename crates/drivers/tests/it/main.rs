@@ -1,0 +1,6 @@
+//! The drivers' promises, held against small files of input and what must come out.
+
+mod claude_code;
+mod recordings;
+mod robust;
+mod script;

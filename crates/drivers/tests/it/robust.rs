@@ -1,0 +1,1 @@
+//! Whatever the bytes are.
