@@ -10,6 +10,7 @@
 
 pub mod hook;
 pub mod process;
+pub mod replay;
 pub mod socket;
 pub mod spool;
 pub mod wrap;

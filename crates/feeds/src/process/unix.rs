@@ -5,7 +5,14 @@ use rustix::fs::{Mode, OFlags};
 
 /// Interpreters whose own name says nothing about the program they run.
 const INTERPRETERS: [&[u8]; 9] = [
-    b"node", b"nodejs", b"bun", b"deno", b"MainThread", b"node-MainThread", b"python", b"python3",
+    b"node",
+    b"nodejs",
+    b"bun",
+    b"deno",
+    b"MainThread",
+    b"node-MainThread",
+    b"python",
+    b"python3",
     b"ruby",
 ];
 
@@ -36,7 +43,8 @@ pub fn reference(pid: u32) -> ProcessRef {
 /// The processes above this one, nearest first, at most `limit` of them.
 pub fn ancestors(limit: usize) -> Vec<Ancestor> {
     let mut found = Vec::with_capacity(limit);
-    let mut pid = rustix::process::getppid().map_or(0, |pid| pid.as_raw_nonzero().get().cast_unsigned());
+    let mut pid =
+        rustix::process::getppid().map_or(0, |pid| pid.as_raw_nonzero().get().cast_unsigned());
     while found.len() < limit && pid != 0 {
         let Some(stat) = stat(pid) else { break };
         found.push(Ancestor {
@@ -90,7 +98,8 @@ fn parse_stat(text: &[u8]) -> Option<Stat> {
     let open = memchr::memchr(b'(', text)?;
     let close = memchr::memrchr(b')', text)?;
     let name = text.get(open + 1..close)?.to_vec();
-    let mut fields = text.get(close + 1..)?.split(|byte| *byte == b' ').filter(|field| !field.is_empty());
+    let mut fields =
+        text.get(close + 1..)?.split(|byte| *byte == b' ').filter(|field| !field.is_empty());
     let state = *fields.next()?.first()?;
     let parent = number(fields.next()?)?.try_into().ok()?;
     // The start time is field 22 of the line; the parent was the fourth.
@@ -124,7 +133,10 @@ mod tests {
 
     #[test]
     fn an_interpreter_is_named_after_its_script() {
-        assert_eq!(script_name(b"node\0--no-warnings\0/usr/bin/claude\0-p\0"), Some(&b"claude"[..]));
+        assert_eq!(
+            script_name(b"node\0--no-warnings\0/usr/bin/claude\0-p\0"),
+            Some(&b"claude"[..])
+        );
         assert_eq!(script_name(b"claude\0\0\0"), Some(&b"claude"[..]));
         assert_eq!(script_name(b""), None);
     }

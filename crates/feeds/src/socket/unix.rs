@@ -9,8 +9,8 @@ use std::path::Path;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect as connect_to,
-    recv, send, sendto, socket_with,
+    AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType,
+    connect as connect_to, recv, send, sendto, socket_with,
 };
 
 /// The address holds 108 bytes on Linux and 104 elsewhere; a little is left for safety.
@@ -86,8 +86,11 @@ fn address(folder: &Path, name: &str) -> io::Result<(SocketAddrUnix, Option<Owne
     if !cfg!(target_os = "linux") {
         return Err(Errno::NAMETOOLONG.into());
     }
-    let descriptor =
-        rustix::fs::open(folder, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+    let descriptor = rustix::fs::open(
+        folder,
+        OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC,
+        Mode::empty(),
+    )?;
     let short = {
         use std::os::fd::AsRawFd as _;
         format!("/proc/self/fd/{}/{name}", descriptor.as_raw_fd())

@@ -1,0 +1,11 @@
+//! The clients as whole processes: what the agent, its host and the daemon see.
+#![cfg(unix)]
+
+mod daemon;
+mod hook_client;
+mod support;
+mod unix;
+mod wrap_bytes;
+mod wrap_end;
+mod wrap_report;
+mod wrap_signal;
