@@ -3,6 +3,10 @@
 
 mod daemon;
 mod hook_client;
+mod ingest_hostile;
+mod ingest_spool;
+mod ingest_support;
+mod ingest_wrapper;
 mod support;
 mod unix;
 mod wrap_bytes;
