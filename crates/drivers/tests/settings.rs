@@ -5,8 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use linelamp_core::Timestamp;
+use linelamp_drivers::claude_code::ignored::{HOOK, find};
 use linelamp_drivers::claude_code::settings::{
-    SettingsError, SettingsFile, hook_command, install, settings_path, status, uninstall, wanted,
+    Choice, KNOWN_EVENTS, SettingsError, SettingsFile, hook_command, install, settings_path,
+    status, uninstall, wanted,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -219,6 +221,14 @@ fn all_wanted_events_fit_into_one_file() {
     assert_eq!(value["hooks"].as_object().map(serde_json::Map::len), Some(events.len()));
     for event in events {
         assert_eq!(value["hooks"][event][0]["hooks"][0]["command"], COMMAND);
+    }
+}
+
+#[test]
+fn what_gets_no_hook_is_what_the_decoder_ignores() {
+    for event in KNOWN_EVENTS {
+        let ignored = find(HOOK, event.name).is_some();
+        assert_eq!(ignored, !matches!(event.choice, Choice::Hook(_)), "{}", event.name);
     }
 }
 

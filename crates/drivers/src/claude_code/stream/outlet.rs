@@ -72,6 +72,10 @@ impl Outlet {
     /// first.
     pub(super) fn release(&mut self) {
         if let Some(key) = &self.session {
+            // The session is as old as the first thing seen of it.
+            if let (Some(first), Some(started)) = (self.held.first(), self.ready.last_mut()) {
+                started.at = started.at.min(first.at);
+            }
             for mut draft in self.held.drain(..) {
                 draft.session = key.clone();
                 self.ready.push(draft);

@@ -168,12 +168,13 @@ impl StreamDecoder {
         changed(&mut sessions.model, init.model, &mut update.model);
         changed(&mut sessions.version, init.version, &mut update.version);
         if sessions.mode.is_none() {
-            changed(&mut sessions.mode, init.mode, &mut update.permission_mode);
-        } else if let Some(mode) = init.mode {
-            self.mode_is(mode);
+            changed(&mut sessions.mode, init.mode.clone(), &mut update.permission_mode);
         }
         if update != empty_update() {
             self.outlet.main(update);
+        }
+        if let Some(mode) = init.mode {
+            self.mode_is(mode);
         }
         self.turn_inits();
         Decoded::Understood
@@ -182,8 +183,15 @@ impl StreamDecoder {
     /// The permission mode is `mode` now.
     pub(super) fn mode_is(&mut self, mode: String) {
         if self.sessions.mode.as_ref() != Some(&mode) {
-            let from = self.sessions.mode.replace(mode.clone());
-            self.outlet.main(ModeChanged { mode, from });
+            match self.sessions.mode.replace(mode.clone()) {
+                Some(before) => {
+                    self.outlet.main(ModeChanged { mode, from: Some(before) });
+                }
+                None => {
+                    let permission_mode = Some(mode);
+                    self.outlet.main(SessionUpdated { permission_mode, ..empty_update() });
+                }
+            }
         }
     }
 

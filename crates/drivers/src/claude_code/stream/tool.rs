@@ -239,7 +239,7 @@ fn judge(
         let outcome = if stopped { ToolOutcome::Interrupted } else { ToolOutcome::Ok };
         return (outcome, decision);
     }
-    if question && seen == Some(Decision::Answered) {
+    if seen == Some(Decision::Answered) {
         return (ToolOutcome::Ok, seen);
     }
     let by_hook = meta.source.is_some_and(|source| source.is("hook"));

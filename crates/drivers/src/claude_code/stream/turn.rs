@@ -93,21 +93,19 @@ impl StreamDecoder {
     pub(super) fn prompt(&mut self, head: &Head<'_>) -> Decoded {
         let [query, origin, synthetic] = head.fields(&["shouldQuery", "origin", "isSynthetic"]);
         let uuid = head.uuid.and_then(Raw::id).map(std::borrow::Cow::into_owned);
-        if self.private.is_full() {
-            self.prompt_content(head, uuid.as_deref());
-        }
-        if query.and_then(Raw::bool) == Some(false) {
-            return Decoded::Understood;
-        }
-        if self.turns.prompts.len() < PROMPTS {
-            self.turns.prompts.push_back(uuid);
-        }
-        if !self.turns.is_open() {
+        let asks = query.and_then(Raw::bool) != Some(false);
+        if asks && !self.turns.is_open() {
             let origin = origin
                 .and_then(|origin| origin.get("kind"))
                 .and_then(Raw::str)
                 .map_or(TurnOrigin::Human, |kind| word::origin(&kind));
             self.begin_turn(origin, false, synthetic.and_then(Raw::bool) == Some(true));
+        }
+        if self.private.is_full() {
+            self.prompt_content(head, uuid.as_deref());
+        }
+        if asks && self.turns.prompts.len() < PROMPTS {
+            self.turns.prompts.push_back(uuid);
         }
         Decoded::Understood
     }
