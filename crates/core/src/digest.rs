@@ -9,10 +9,30 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
-/// HMAC-SHA-256 of a value's canonical JSON, cut to 128 bits.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
+/// HMAC-SHA-256 of a value's canonical JSON, cut to 128 bits. Stored as hexadecimal text.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct InputDigest([u8; 16]);
+
+impl InputDigest {
+    /// The digest itself, to compare and to derive keys from.
+    pub(crate) fn as_bytes(&self) -> &[u8; 16] {
+        &self.0
+    }
+}
+
+impl Serialize for InputDigest {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&format_args!("{:032x}", u128::from_be_bytes(self.0)))
+    }
+}
+
+impl<'de> Deserialize<'de> for InputDigest {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
+        let number = u128::from_str_radix(&text, 16).map_err(serde::de::Error::custom)?;
+        Ok(Self(number.to_be_bytes()))
+    }
+}
 
 impl fmt::Debug for InputDigest {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -50,6 +70,14 @@ impl Digester {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_digest_is_stored_as_text_and_read_again() {
+        let digest = Digester::new(&[7; 32]).digest(&serde_json::json!({ "a": 1 }));
+        let text = serde_json::to_string(&digest).expect("json");
+        assert_eq!(text.len(), 34);
+        assert_eq!(serde_json::from_str::<InputDigest>(&text).expect("a digest"), digest);
+    }
 
     #[test]
     fn the_order_of_keys_is_no_matter_and_the_key_is() {

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use crate::digest::InputDigest;
-use crate::event::{Body, Scope};
+use crate::event::{Body, Scope, Trust};
 use crate::id::{EventId, PromptId, SessionKey};
 use crate::process::ProcessRef;
 
@@ -48,6 +48,12 @@ pub struct Hints {
     /// Background subagents that still run, where the source says so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub running_agents: Option<u32>,
+    /// The draft weighs at most this much, whatever its feed: a hint steers attention, never state.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at_most: Option<Trust>,
+    /// Other agents' processes above this session's own: whoever it was started by.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ancestors: Vec<ProcessRef>,
 }
 
 impl Draft {

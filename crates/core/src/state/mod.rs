@@ -3,11 +3,33 @@
 //! [`SessionState`] is what the world sees. [`Resolver`] is the one place that decides it: pure, with
 //! time as an argument, restorable from [`SessionRecord`]s. Feeds and drivers say what they saw, never
 //! what it means; nothing here reads a clock or does I/O.
+//!
+//! A draft passes `intake`: `identity` tells whether it is news and publishes it, `apply` takes what it
+//! says of the session as evidence, `verdict` reads the evidence and decides. `rules` holds the table and
+//! the limits, `ledger` what is remembered of each thing, `claims` what each trust says.
 
+mod apply;
+mod claims;
+mod desk;
+mod explain;
+mod identity;
+mod intake;
+mod ledger;
+mod lineage;
 mod record;
 mod resolver;
+mod rules;
+mod seen;
 mod session;
+mod settle;
+mod stamp;
+mod verdict;
 
+pub use self::explain::{Explanation, Weighed};
 pub use self::record::SessionRecord;
 pub use self::resolver::{Answer, Resolver};
 pub use self::session::{Activity, Link, OpenRequest, SessionState};
+pub use self::stamp::Sign;
+
+#[cfg(test)]
+mod tests;

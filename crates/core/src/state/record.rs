@@ -1,11 +1,21 @@
 //! Everything that is kept of one session: its state, the evidence behind it, and its identity keys.
 //!
-//! A record is what a store saves and a restart restores. It holds no content.
+//! A record is what a store saves and a restart restores: the future of a restored session is that of
+//! the one that went on. It holds no content.
 
+use std::sync::Arc;
+
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::event::Trust;
 use crate::id::Seq;
-use crate::state::SessionState;
+use crate::process::ProcessRef;
+use crate::state::claims::Claims;
+use crate::state::ledger::Ledger;
+use crate::state::rules::{LIMITS, SKEW};
+use crate::state::stamp::Stamp;
+use crate::state::{SessionState, rules};
 
 /// One session, restorable.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -16,4 +26,133 @@ pub struct SessionRecord {
     pub session_seq: u64,
     /// The newest of them.
     pub last_seq: Seq,
+    /// What the state was decided on.
+    #[serde(default)]
+    pub(crate) evidence: Evidence,
+    /// The things of the session that have an identity. Shared, so that a copy of the record made while
+    /// pieces of messages stream by costs little.
+    #[serde(default)]
+    pub(crate) ledger: Arc<Ledger>,
+}
+
+/// The signs that belong to no single thing.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Evidence {
+    /// Drafts taken so far.
+    pub(crate) arrivals: u64,
+    /// What each trust says of the main agent.
+    pub(crate) claims: Claims,
+    /// The same from processes other than the one whose stream is watched.
+    pub(crate) elsewhere: Claims,
+    /// The authoritative feed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) watch: Option<Watch>,
+    /// The session was ready for a prompt.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) ready: Option<Timestamp>,
+    /// The newest word of a source that no subagent runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) childless: Option<Timestamp>,
+    /// Requests of the main agent opened up to here are settled: its turn ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) turn_cut: Option<Timestamp>,
+    /// Requests of the main agent opened before this are settled: a human prompted anew.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) prompt_cut: Option<Timestamp>,
+    /// The newest whole set of background tasks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) listed: Option<Timestamp>,
+    /// What the end of a turn counted in the background.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) counted: Option<Counted>,
+    /// When the newest sign of any kind was made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) newest: Option<Stamp>,
+}
+
+/// The authoritative feed of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Watch {
+    /// Its first word.
+    pub(crate) since: Timestamp,
+    /// Its newest word.
+    pub(crate) last: Timestamp,
+    /// Its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) closed: Option<Timestamp>,
+    /// Whose stream it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) process: Option<ProcessRef>,
+}
+
+/// How much ran in the background when a turn ended, by the source's own count.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Counted {
+    pub(crate) stamp: Stamp,
+    pub(crate) agents: u32,
+    pub(crate) others: u32,
+}
+
+impl Watch {
+    /// True if the feed is open and was heard from lately.
+    pub(crate) fn lives(&self, now: Timestamp) -> bool {
+        self.closed.is_none() && now.duration_since(self.last) <= LIMITS.silence
+    }
+
+    /// True if the feed was open at `at`.
+    pub(crate) fn covers(&self, at: Timestamp) -> bool {
+        at.duration_since(self.since) >= -SKEW
+            && self.closed.is_none_or(|closed| at.duration_since(closed) <= SKEW)
+    }
+
+    /// True if `process` is known not to be the one whose stream it is.
+    pub(crate) fn is_foreign(&self, process: Option<ProcessRef>) -> bool {
+        match (self.process, process) {
+            (Some(own), Some(other)) => own.pid != other.pid,
+            _ => false,
+        }
+    }
+}
+
+impl SessionRecord {
+    /// The record of a session of which nothing but its first draft is known.
+    pub(crate) fn new(state: SessionState) -> Self {
+        Self {
+            state,
+            session_seq: 0,
+            last_seq: Seq(0),
+            evidence: Evidence::default(),
+            ledger: Arc::default(),
+        }
+    }
+
+    /// The things with an identity, to change.
+    pub(crate) fn ledger_mut(&mut self) -> &mut Ledger {
+        Arc::make_mut(&mut self.ledger)
+    }
+
+    /// The least trust that has a say at `now`.
+    pub(crate) fn least_trust(&self, now: Timestamp) -> Trust {
+        match &self.evidence.watch {
+            Some(watch) if watch.lives(now) => Trust::Authoritative,
+            _ => Trust::Inferred,
+        }
+    }
+
+    /// The newest end of the session, if it was over and began again.
+    pub(crate) fn last_end(&self) -> Option<Timestamp> {
+        self.ledger.starts.iter().filter_map(|start| start.ended).map(|ended| ended.at).max()
+    }
+
+    /// True if every process that had the session open has left it.
+    pub(crate) fn is_over(&self) -> bool {
+        let starts = &self.ledger.starts;
+        !starts.is_empty() && starts.iter().all(|start| start.ended.is_some())
+    }
+
+    /// True if one of its processes left long ago and none came back.
+    pub(crate) fn is_forgettable(&self, now: Timestamp) -> bool {
+        self.is_over() && now.duration_since(self.state.last_seen) > rules::LIMITS.forget
+    }
 }

@@ -6,9 +6,19 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::draft::Draft;
-use crate::event::{Event, Origin};
-use crate::id::{Seq, SessionKey};
-use crate::state::{SessionRecord, SessionState};
+use crate::event::{Body, Event, Origin, StartSource, Status, Trust};
+use crate::id::{EventId, FeedName, Seq, SessionKey};
+use crate::process::ProcessRef;
+use crate::state::apply::shows_life;
+use crate::state::desk::Desk;
+use crate::state::explain::Explanation;
+use crate::state::intake::Intake;
+use crate::state::lineage::Processes;
+use crate::state::record::Watch;
+use crate::state::rules::SKEW;
+use crate::state::settle::settle;
+use crate::state::stamp::{Sign, Stamp};
+use crate::state::{Link, SessionRecord, SessionState};
 
 /// What became of a draft.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,48 +30,322 @@ pub enum Answer {
     Confirms(Seq),
 }
 
+impl Answer {
+    /// The number the thing was published under, now or before.
+    pub fn seq(self) -> Seq {
+        match self {
+            Self::New(seq) | Self::Confirms(seq) => seq,
+        }
+    }
+}
+
 /// Evidence of all feeds in, one state per session out.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Resolver {
-    sessions: HashMap<SessionKey, Arc<SessionRecord>>,
+    sessions: HashMap<SessionKey, Entry>,
+    processes: Processes,
     next_seq: u64,
+}
+
+/// A session and when time alone may change it.
+#[derive(Debug)]
+struct Entry {
+    record: Arc<SessionRecord>,
+    due: Option<Timestamp>,
+}
+
+impl Default for Resolver {
+    fn default() -> Self {
+        Self::restore(Seq(1), [])
+    }
 }
 
 impl Resolver {
     /// Goes on from saved records; the next event gets `next_seq`.
     pub fn restore(next_seq: Seq, records: impl IntoIterator<Item = SessionRecord>) -> Self {
-        let sessions = records
+        let sessions: HashMap<_, _> = records
             .into_iter()
-            .map(|record| (record.state.session.clone(), Arc::new(record)))
+            .map(|record| {
+                let key = record.state.session.clone();
+                let due = Some(record.state.last_seen);
+                (key, Entry { record: Arc::new(record), due })
+            })
             .collect();
-        Self { sessions, next_seq: next_seq.0 }
+        let processes = Processes::restore(sessions.values().map(|entry| &*entry.record));
+        Self { sessions, processes, next_seq: next_seq.0.max(1) }
     }
 
     /// Takes one draft; every event it makes is appended to `out` in order.
     pub fn accept(
         &mut self,
-        draft: Draft,
+        mut draft: Draft,
         origin: &Origin,
         observed_at: Timestamp,
         out: &mut Vec<Event>,
     ) -> Answer {
-        let _ = (draft, origin, observed_at, out);
-        self.next_seq += 1;
-        Answer::New(Seq(self.next_seq))
+        draft.at = draft.at.min(observed_at);
+        let trust = draft.hints.at_most.map_or(origin.trust, |most| most.min(origin.trust));
+        if let Some(seq) = self.stream_on(&mut draft, trust, origin, observed_at, out) {
+            return Answer::New(seq);
+        }
+        self.switch_process(&draft, origin, observed_at, out);
+        let entry = self.sessions.entry(draft.session.clone()).or_insert_with(|| Entry {
+            record: Arc::new(SessionRecord::new(first_state(&draft, origin))),
+            due: None,
+        });
+        let record = Arc::make_mut(&mut entry.record);
+        let desk = Desk { next_seq: &mut self.next_seq, out, observed_at };
+        let id = draft.id.unwrap_or_else(|| EventId::random(draft.at));
+        watch(record, &draft, trust);
+        let overshadowed = trust < Trust::Authoritative
+            && record
+                .evidence
+                .watch
+                .is_some_and(|watch| watch.covers(draft.at) && !watch.is_foreign(draft.process));
+        record.evidence.arrivals += 1;
+        record.state.last_seen = record.state.last_seen.max(draft.at);
+        let is_life = shows_life(&draft);
+        let mut intake = Intake {
+            record,
+            desk,
+            origin,
+            id,
+            at: draft.at,
+            scope: draft.scope,
+            process: draft.process,
+            hints: draft.hints,
+            trust,
+            overshadowed,
+        };
+        let is_start = matches!(draft.body, Body::SessionStarted(_));
+        let is_new = intake.record.ledger.starts.is_empty();
+        let is_back = is_life
+            && intake.record.is_over()
+            && intake.record.last_end().is_some_and(|end| intake.at.duration_since(end) > SKEW);
+        if !is_start && (is_new || is_back) {
+            intake.discover();
+        }
+        let answer = intake.take(draft.body);
+        intake.descend(&self.processes);
+        let (record, mut desk) = (intake.record, intake.desk);
+        entry.due = settle(record, observed_at, Some(id), origin, &mut desk);
+        answer
+    }
+
+    /// The short way for a piece of a message of a session that works anyway: nothing but the time of its
+    /// newest sign changes.
+    fn stream_on(
+        &mut self,
+        draft: &mut Draft,
+        trust: Trust,
+        origin: &Origin,
+        observed_at: Timestamp,
+        out: &mut Vec<Event>,
+    ) -> Option<Seq> {
+        let streams = matches!(draft.body, Body::MessageDelta(_))
+            && trust == Trust::Authoritative
+            && draft.scope.is_main()
+            && !draft.hints.evidence_only
+            && draft.hints.payload.is_none();
+        if !streams {
+            return None;
+        }
+        let entry = self.sessions.get_mut(&draft.session)?;
+        let state = &entry.record.state;
+        let steady = state.status == Status::Working && state.activity.is_none();
+        let open = entry.record.evidence.watch.filter(|watch| watch.closed.is_none())?;
+        let busy = entry.record.evidence.claims.tier(trust).busy?;
+        if !steady || open.is_foreign(draft.process) || draft.at < busy.at || draft.at < open.last {
+            return None;
+        }
+        let id = draft.id.unwrap_or_else(|| EventId::random(draft.at));
+        let record = Arc::make_mut(&mut entry.record);
+        record.evidence.arrivals += 1;
+        let order = record.evidence.arrivals;
+        let stamp = Stamp { at: draft.at, order, event: id, sign: Sign::Content };
+        record.evidence.claims.busy(trust, stamp);
+        record.evidence.newest =
+            record.evidence.newest.filter(|known| !stamp.is_after(known)).or(Some(stamp));
+        record.evidence.watch = Some(Watch { last: draft.at, ..open });
+        record.state.last_seen = record.state.last_seen.max(draft.at);
+        let body = std::mem::replace(
+            &mut draft.body,
+            Body::Unknown { kind: String::new(), data: serde_json::Value::Null },
+        );
+        let mut desk = Desk { next_seq: &mut self.next_seq, out, observed_at };
+        Some(desk.publish(record, (id, draft.at), origin.clone(), draft.scope.clone(), body))
+    }
+
+    /// A process that begins another session has left the one before.
+    fn switch_process(
+        &mut self,
+        draft: &Draft,
+        origin: &Origin,
+        observed_at: Timestamp,
+        out: &mut Vec<Event>,
+    ) {
+        let process = match &draft.body {
+            Body::SessionStarted(data) => data.process.or(draft.process),
+            _ if shows_life(draft) => draft.process,
+            _ => None,
+        };
+        let Some(process) = process else { return };
+        let Some(left) = self.processes.take(process, &draft.session, draft.at) else { return };
+        let Some(entry) = self.sessions.get_mut(&left) else { return };
+        let record = Arc::make_mut(&mut entry.record);
+        let id = draft.id.unwrap_or_else(|| EventId::random(draft.at));
+        record.evidence.arrivals += 1;
+        let desk = Desk { next_seq: &mut self.next_seq, out, observed_at };
+        let mut intake = Intake {
+            record,
+            desk,
+            origin,
+            id,
+            at: draft.at,
+            scope: crate::event::Scope::Main,
+            process: Some(process),
+            hints: crate::draft::Hints::default(),
+            trust: origin.trust,
+            overshadowed: false,
+        };
+        intake.leave_for(draft.session.id.clone(), process);
+        let (record, mut desk) = (intake.record, intake.desk);
+        entry.due = settle(record, observed_at, Some(id), origin, &mut desk);
     }
 
     /// Lets time pass: claims age. Sessions whose state changes make events.
     pub fn tick(&mut self, now: Timestamp, out: &mut Vec<Event>) {
-        let _ = (now, out);
+        let mut due: Vec<&SessionKey> = self
+            .sessions
+            .iter()
+            .filter(|(_, entry)| entry.due.is_some_and(|due| due <= now))
+            .map(|(key, _)| key)
+            .collect();
+        due.sort_unstable();
+        let due: Vec<SessionKey> = due.into_iter().cloned().collect();
+        for key in due {
+            let Some(entry) = self.sessions.get_mut(&key) else { continue };
+            let record = Arc::make_mut(&mut entry.record);
+            let origin = Origin {
+                feed: FeedName::new("resolver"),
+                trust: Trust::Inferred,
+                pid: record.state.process.map(|process: ProcessRef| process.pid),
+                host: Arc::clone(&record.state.host),
+            };
+            let mut desk = Desk { next_seq: &mut self.next_seq, out, observed_at: now };
+            entry.due = settle(record, now, None, &origin, &mut desk);
+        }
+        self.forget(now);
+    }
+
+    fn forget(&mut self, now: Timestamp) {
+        let processes = &mut self.processes;
+        self.sessions.retain(|key, entry| {
+            let keep = !entry.record.is_forgettable(now);
+            if !keep {
+                processes.forget(key);
+            }
+            keep
+        });
+    }
+
+    /// The authoritative feed of a session is gone and nobody saw its process end: from here on others
+    /// decide, and claims age.
+    pub fn feed_closed(
+        &mut self,
+        session: &SessionKey,
+        at: Timestamp,
+        origin: &Origin,
+        out: &mut Vec<Event>,
+    ) {
+        let Some(entry) = self.sessions.get_mut(session) else { return };
+        let record = Arc::make_mut(&mut entry.record);
+        let Some(watch) = &mut record.evidence.watch else { return };
+        watch.closed.get_or_insert(at);
+        let mut desk = Desk { next_seq: &mut self.next_seq, out, observed_at: at };
+        entry.due = settle(record, at, None, origin, &mut desk);
     }
 
     /// The state of every session, in no particular order.
     pub fn snapshot(&self) -> Vec<SessionState> {
-        self.sessions.values().map(|record| record.state.clone()).collect()
+        self.sessions.values().map(|entry| entry.record.state.clone()).collect()
     }
 
     /// Everything kept of one session.
     pub fn record(&self, session: &SessionKey) -> Option<&Arc<SessionRecord>> {
-        self.sessions.get(session)
+        self.sessions.get(session).map(|entry| &entry.record)
+    }
+
+    /// The number the next event gets.
+    pub fn next_seq(&self) -> Seq {
+        Seq(self.next_seq)
+    }
+
+    /// Why a session is in its state at `now`.
+    pub fn explain(&self, session: &SessionKey, now: Timestamp) -> Option<Explanation> {
+        self.record(session).map(|record| record.explain(now))
+    }
+}
+
+/// Keeps account of the authoritative feed.
+fn watch(record: &mut SessionRecord, draft: &Draft, trust: Trust) {
+    if trust != Trust::Authoritative {
+        return;
+    }
+    let fresh = Watch { since: draft.at, last: draft.at, closed: None, process: draft.process };
+    match &mut record.evidence.watch {
+        Some(watch)
+            if watch.closed.is_none_or(|closed| draft.at.duration_since(closed) <= SKEW) =>
+        {
+            watch.since = watch.since.min(draft.at);
+            watch.last = watch.last.max(draft.at);
+            watch.process = watch.process.or(draft.process);
+        }
+        slot => *slot = Some(fresh),
+    }
+}
+
+/// The state of a session before anything was decided about it.
+fn first_state(draft: &Draft, origin: &Origin) -> SessionState {
+    SessionState {
+        session: draft.session.clone(),
+        // Not told to anybody: the first verdict follows at once.
+        status: Status::Unknown,
+        waiting_for: None,
+        since: draft.at,
+        last_seen: draft.at,
+        background: 0,
+        activity: None,
+        turn: None,
+        outcome: None,
+        error: None,
+        source: StartSource::Discovered,
+        cwd: None,
+        model: None,
+        version: None,
+        mode: None,
+        permission_mode: None,
+        branch: None,
+        process: draft.process,
+        host: Arc::clone(&origin.host),
+        open: Vec::new(),
+        children: Vec::new(),
+        parent: None,
+        cost_usd: None,
+    }
+}
+
+impl Intake<'_> {
+    /// Links a session that begins inside another one to that.
+    fn descend(&mut self, processes: &Processes) {
+        let state = &self.record.state;
+        if state.parent.is_some() || self.hints.ancestors.is_empty() {
+            return;
+        }
+        let Some(above) = processes.above(&self.hints.ancestors) else { return };
+        if above.agent == state.session.agent && *above != state.session {
+            let how = state.source;
+            self.record.state.parent = Some(Link { id: above.id.clone(), how });
+        }
     }
 }

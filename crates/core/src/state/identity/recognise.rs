@@ -1,0 +1,174 @@
+//! Which request a draft speaks of.
+//!
+//! A source that names the request or its call is simple. A hook names neither: its request belongs to
+//! the call of the same scope, tool and input that this kind of source has not asked about yet. Several
+//! such calls are served in order; one that ended already is taken last.
+
+use jiff::Timestamp;
+
+use crate::event::{PermissionRequested, WaitingFor};
+use crate::id::{CallId, PromptId};
+use crate::state::intake::Intake;
+use crate::state::ledger::{Call, Request};
+use crate::state::rules::SKEW;
+
+/// Elicitations of one server as two feeds see them lie this close together.
+const ELICITED: jiff::SignedDuration = jiff::SignedDuration::from_secs(5);
+
+impl Intake<'_> {
+    /// The request that is known already, if it is; and the call it is about.
+    pub(crate) fn recognise(&self, data: &PermissionRequested) -> (Option<usize>, Option<CallId>) {
+        let requests = &self.ledger().requests;
+        let call = data.call.clone().filter(|call| !call.is_empty());
+        if !data.request.is_empty() {
+            let named = requests.iter().rposition(|request| request.is_called(&data.request));
+            if named.is_some() {
+                return (named, call);
+            }
+        }
+        if let Some(call) = call {
+            return (self.request_of_call(&call, data), Some(call));
+        }
+        if data.waiting_for == WaitingFor::Elicitation {
+            return (self.elicitation(data), None);
+        }
+        if let Some(call) = self.unasked_call(data) {
+            let call = call.id.clone();
+            return (self.request_of_call(&call, data), Some(call));
+        }
+        // No call of that kind is known, or all were asked about: the same question again while it is
+        // open is the same question.
+        let open =
+            requests.iter().position(|request| request.is_open() && self.is_alike(request, data));
+        let asked = open.map(|index| requests[index].call.clone());
+        (open, asked.unwrap_or_else(|| self.running_call(data)))
+    }
+
+    /// The request about `call` that this kind of source has not told of yet, or that is still open.
+    fn request_of_call(&self, call: &CallId, data: &PermissionRequested) -> Option<usize> {
+        let requests = &self.ledger().requests;
+        let about = |request: &Request| request.call.as_ref() == Some(call);
+        let unheard = |request: &Request| !request.opened.by.has(self.trust);
+        requests
+            .iter()
+            .position(|request| about(request) && unheard(request))
+            .or_else(|| requests.iter().position(|request| about(request) && request.is_open()))
+            .or_else(|| {
+                // Asked about before its call was known.
+                requests.iter().position(|request| {
+                    request.call.is_none() && unheard(request) && self.is_alike(request, data)
+                })
+            })
+    }
+
+    /// True if a request without a call may be the one `data` speaks of.
+    fn is_alike(&self, request: &Request, data: &PermissionRequested) -> bool {
+        request.scope == self.scope
+            && request.tool == data.tool
+            && request.waiting_for == data.waiting_for
+            && agree(request.input.as_ref(), self.hints.input.as_ref())
+            && agree(request.prompt.as_ref(), self.hints.prompt.as_ref())
+    }
+
+    fn elicitation(&self, data: &PermissionRequested) -> Option<usize> {
+        let requests = &self.ledger().requests;
+        let same = |request: &Request| {
+            request.waiting_for == WaitingFor::Elicitation && request.server == data.server
+        };
+        let near = |request: &Request| {
+            let distance = self.at.duration_since(request.opened.at).abs();
+            !request.opened.by.has(self.trust) && distance <= ELICITED
+        };
+        requests.iter().position(|request| same(request) && near(request)).or_else(|| {
+            let repeated =
+                |request: &Request| data.request.is_empty() && request.is_open() && same(request);
+            requests.iter().position(repeated)
+        })
+    }
+
+    /// The call a request without an id belongs to: not asked about by this kind of source.
+    fn unasked_call(&self, data: &PermissionRequested) -> Option<&Call> {
+        let ledger = self.ledger();
+        let asked = |call: &Call| {
+            let mut about =
+                ledger.requests.iter().filter(|request| request.call.as_ref() == Some(&call.id));
+            let mut any = false;
+            about.any(|request| {
+                any = true;
+                !request.opened.by.has(self.trust)
+            }) || !any
+        };
+        let candidates = || {
+            ledger.calls.iter().filter(|call| {
+                call.scope == self.scope
+                    && call.tool == data.tool
+                    && self.same_prompt(call.prompt.as_ref(), call)
+                    && asked(call)
+            })
+        };
+        let equal = |call: &&Call| call.input.is_some() && call.input == self.hints.input;
+        self.pick(candidates().filter(equal)).or_else(|| self.pick(candidates()))
+    }
+
+    /// Of the calls that could be meant: the first one that ran at that time, else the one that ended
+    /// last since.
+    fn pick<'c>(&self, candidates: impl Iterator<Item = &'c Call> + Clone) -> Option<&'c Call> {
+        let at = self.at;
+        let began = |call: &Call| call.started.is_none_or(|started| at - started.at >= -SKEW);
+        let runs = |call: &&Call| began(call) && call.ended.is_none_or(|ended| ended.at > at);
+        let ended = |call: &&Call| call.ended.is_some_and(|ended| ended.at - at >= -SKEW);
+        candidates.clone().find(runs).or_else(|| candidates.filter(ended).last())
+    }
+
+    /// A call asked about before may be asked about again while it runs.
+    fn running_call(&self, data: &PermissionRequested) -> Option<CallId> {
+        let found = self.ledger().calls.iter().rev().find(|call| {
+            call.scope == self.scope
+                && call.tool == data.tool
+                && call.ended.is_none()
+                && agree(call.input.as_ref(), self.hints.input.as_ref())
+                && self.same_prompt(call.prompt.as_ref(), call)
+        });
+        found.map(|call| call.id.clone())
+    }
+
+    /// Calls of another prompt, or of a turn that is over, are not meant.
+    fn same_prompt(&self, prompt: Option<&PromptId>, call: &Call) -> bool {
+        let cut = self.record.evidence.prompt_cut.filter(|_| self.scope.is_main());
+        let since = |at: Timestamp| cut.is_none_or(|cut| at >= cut || self.at < cut);
+        agree(prompt, self.hints.prompt.as_ref())
+            && call.started.is_none_or(|started| since(started.at))
+    }
+
+    /// A request may come before its call is known: it takes the call when that comes.
+    pub(crate) fn adopt_request(&mut self, call: &CallId) {
+        if self.ledger().requests.iter().all(|request| request.call.is_some()) {
+            return;
+        }
+        let ledger = self.ledger();
+        if ledger.requests.iter().any(|request| request.call.as_ref() == Some(call)) {
+            return;
+        }
+        let Some(known) = ledger.calls.iter().find(|known| known.id == *call) else { return };
+        let found = ledger.requests.iter().position(|request| {
+            request.call.is_none()
+                && request.is_open()
+                && request.waiting_for != WaitingFor::Elicitation
+                && request.scope == known.scope
+                && (known.tool.is_none() || request.tool == known.tool)
+                && agree(request.input.as_ref(), known.input.as_ref())
+                && agree(request.prompt.as_ref(), known.prompt.as_ref())
+        });
+        if let Some(index) = found {
+            self.ledger_mut().requests[index].call = Some(call.clone());
+        }
+    }
+}
+
+/// True unless both are known and differ.
+fn agree<T: PartialEq>(one: Option<&T>, other: Option<&T>) -> bool {
+    match (one, other) {
+        (Some(one), Some(other)) => one == other,
+        _ => true,
+    }
+}

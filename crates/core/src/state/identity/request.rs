@@ -1,0 +1,214 @@
+//! Requests: opened once, settled once, whoever saw them.
+
+use jiff::Timestamp;
+
+use crate::event::{DecidedBy, Decision, PermissionRequested, PermissionResolved, Scope};
+use crate::id::{CallId, RequestId, Seq};
+use crate::state::Answer;
+use crate::state::intake::Intake;
+use crate::state::ledger::{Answered, Request, Settled, bound, push};
+
+/// What nobody decided: the turn, the agent or the session it belonged to is over.
+pub(crate) const WITHDRAWN: Settled =
+    Settled { decision: Decision::Cancelled, by: DecidedBy::Agent };
+
+impl Intake<'_> {
+    /// `permission.requested`.
+    pub(crate) fn permission_requested(&mut self, mut data: PermissionRequested) -> Answer {
+        let trust = self.trust;
+        let (known, call) = self.recognise(&data);
+        if let Some(index) = known {
+            let (given, input) = (data.request, self.hints.input);
+            let request = &mut self.ledger_mut().requests[index];
+            request.opened.by.add(trust);
+            request.input = request.input.or(input);
+            if request.call.is_none() {
+                request.call = call;
+            }
+            if !given.is_empty()
+                && !request.is_called(&given)
+                && request.aliases.len() < bound::ALIASES
+            {
+                request.aliases.push(given.clone());
+            }
+            let seq = request.opened.seq;
+            self.settle_if_answered(index, &given);
+            return Answer::Confirms(seq);
+        }
+        if data.request.is_empty() {
+            data.request = match &call {
+                Some(call) => RequestId::new(call.as_str()),
+                None => RequestId::new(self.id.to_string()),
+            };
+        }
+        data.call = call.clone().filter(|call| !call.is_empty());
+        let request = Request {
+            id: data.request.clone(),
+            aliases: Vec::new(),
+            call,
+            tool: data.tool.clone(),
+            input: self.hints.input,
+            prompt: self.hints.prompt.clone(),
+            server: data.server.clone(),
+            scope: self.scope.clone(),
+            waiting_for: data.waiting_for,
+            opened: self.sighting(Seq(0)),
+            closed: None,
+        };
+        let over = self.settled_already(&request);
+        let answer = self.news(data);
+        let opened = self.sighting(answer.seq());
+        let requests = &mut self.ledger_mut().requests;
+        push(
+            requests,
+            bound::OPEN_REQUESTS + bound::CLOSED_REQUESTS,
+            Request { opened, ..request },
+            |request| !request.is_open(),
+        );
+        let newest = requests.len() - 1;
+        if requests.iter().filter(|request| request.is_open()).count() > bound::OPEN_REQUESTS {
+            let oldest = requests.iter().position(Request::is_open);
+            oldest.map(|oldest| requests.remove(oldest));
+        } else if let Some(settled) = over {
+            self.close(newest, "late", settled);
+        }
+        answer
+    }
+
+    /// An answer may have come before its request.
+    fn settle_if_answered(&mut self, index: usize, id: &RequestId) {
+        if self.ledger().requests[index].is_open()
+            && let Some(settled) = self.take_answer(id)
+        {
+            self.close(index, "answer", settled);
+        }
+    }
+
+    fn take_answer(&mut self, id: &RequestId) -> Option<Settled> {
+        let found = self.ledger().answers.iter().position(|answer| answer.request == *id)?;
+        Some(self.ledger_mut().answers.remove(found).settled)
+    }
+
+    /// How a request that comes now is settled already, if it is: its answer, the end of its call, or
+    /// the end of what it belonged to was seen before it.
+    fn settled_already(&mut self, request: &Request) -> Option<Settled> {
+        if let Some(settled) = self.take_answer(&request.id) {
+            return Some(settled);
+        }
+        let ledger = self.ledger();
+        let ended = request.call.as_ref().and_then(|id| {
+            ledger.calls.iter().find(|call| call.id == *id).and_then(|call| call.settled)
+        });
+        if let Some(settled) = ended {
+            return Some(settled.of(request.waiting_for));
+        }
+        self.is_cut(&request.scope, self.at).then_some(WITHDRAWN)
+    }
+
+    /// True if what a request of `scope` opened at `at` belonged to is known to be over since.
+    fn is_cut(&self, scope: &Scope, at: Timestamp) -> bool {
+        let evidence = &self.record.evidence;
+        if self.record.is_over() && self.record.last_end().is_some_and(|end| end >= at) {
+            return true;
+        }
+        match scope {
+            Scope::Main => {
+                evidence.turn_cut.is_some_and(|cut| cut >= at)
+                    || evidence.prompt_cut.is_some_and(|cut| cut > at)
+            }
+            Scope::Child(id) => {
+                evidence.childless.is_some_and(|cut| cut >= at)
+                    || self
+                        .ledger()
+                        .children
+                        .iter()
+                        .any(|child| child.scope == *id && child.over.is_some_and(|cut| cut >= at))
+            }
+        }
+    }
+
+    /// `permission.resolved`.
+    pub(crate) fn permission_resolved(&mut self, data: PermissionResolved) -> Answer {
+        let trust = self.trust;
+        let Some(index) = self.resolved_request(&data) else {
+            if !data.request.is_empty() {
+                let settled = Settled { decision: data.decision, by: data.by };
+                let answer = Answered { request: data.request, settled };
+                push(&mut self.ledger_mut().answers, bound::ANSWERS, answer, |_| true);
+            }
+            return Answer::Confirms(Seq(0));
+        };
+        let request = &mut self.ledger_mut().requests[index];
+        if let Some(closed) = &mut request.closed {
+            closed.by.add(trust);
+            return Answer::Confirms(closed.seq);
+        }
+        let (id, call) = (request.id.clone(), request.call.clone().filter(|call| !call.is_empty()));
+        let answer = self.news(PermissionResolved { request: id, call, ..data });
+        let closed = self.sighting(answer.seq());
+        self.ledger_mut().requests[index].closed = Some(closed);
+        answer
+    }
+
+    /// The request an answer is about: by id, by call, else the newest open one of the scope.
+    fn resolved_request(&self, data: &PermissionResolved) -> Option<usize> {
+        let requests = &self.ledger().requests;
+        if !data.request.is_empty() {
+            let named = requests.iter().rposition(|request| request.is_called(&data.request));
+            if named.is_some() || data.call.is_none() {
+                return named;
+            }
+        }
+        if let Some(call) = data.call.as_ref().filter(|call| !call.is_empty()) {
+            let about = |request: &Request| request.call.as_ref() == Some(call);
+            return requests
+                .iter()
+                .rposition(|request| about(request) && request.is_open())
+                .or_else(|| requests.iter().rposition(about));
+        }
+        let servers = &self.hints.aliases;
+        requests.iter().rposition(|request| {
+            request.is_open()
+                && request.scope == self.scope
+                && request.opened.at <= self.at
+                && (servers.is_empty()
+                    || request.server.as_ref().is_some_and(|server| servers.contains(server)))
+        })
+    }
+
+    /// Settles every open request that `which` picks.
+    pub(crate) fn settle_requests(
+        &mut self,
+        what: &str,
+        settled: Settled,
+        which: impl Fn(&Request) -> bool,
+    ) {
+        if !self.ledger().requests.iter().any(|request| request.is_open() && which(request)) {
+            return;
+        }
+        for index in 0..self.ledger().requests.len() {
+            let request = &self.ledger().requests[index];
+            if request.is_open() && which(request) {
+                let settled = settled.of(request.waiting_for);
+                self.close(index, what, settled);
+            }
+        }
+    }
+
+    fn close(&mut self, index: usize, what: &str, settled: Settled) {
+        let request = &self.ledger().requests[index];
+        let call: Option<CallId> = request.call.clone().filter(|call| !call.is_empty());
+        let (id, scope) = (request.id.clone(), request.scope.clone());
+        let what = format!("{what}/{id}");
+        let body = PermissionResolved {
+            request: id,
+            call,
+            decision: settled.decision,
+            by: settled.by,
+            message: None,
+        };
+        let seq = self.conclude(&what, scope, body);
+        let closed = self.sighting(seq);
+        self.ledger_mut().requests[index].closed = Some(closed);
+    }
+}

@@ -1,0 +1,338 @@
+//! Starts and ends of a session, by process; and what becomes known of it.
+//!
+//! A session is open in every process that started it and has not left it. A source without a process
+//! means the newest start that is still open.
+
+use crate::event::{
+    Body, EndReason, ModeChanged, Scope, SessionEnded, SessionStarted, SessionUpdated, StartSource,
+    Trust,
+};
+use crate::id::Seq;
+use crate::process::ProcessRef;
+use crate::state::identity::request::WITHDRAWN;
+use crate::state::intake::Intake;
+use crate::state::ledger::{Start, bound, push};
+use crate::state::rules::SKEW;
+use crate::state::{Answer, Link};
+
+/// The start that a source without a process means began at most so long after the session was seen.
+const DISCOVERED: jiff::SignedDuration = jiff::SignedDuration::from_secs(10);
+
+impl Intake<'_> {
+    /// The session is seen for the first time, or again after its end, by something else than its start.
+    pub(crate) fn discover(&mut self) {
+        let started = SessionStarted {
+            source: StartSource::Discovered,
+            cwd: None,
+            model: None,
+            version: None,
+            entrypoint: None,
+            mode: None,
+            parent: None,
+            process: self.process,
+        };
+        let seq = self.conclude("discovered", Scope::Main, started);
+        let mut began = self.sighting(seq);
+        began.by = crate::state::stamp::SeenBy::default();
+        self.add_start(Start {
+            process: self.process,
+            source: StartSource::Discovered,
+            began,
+            ended: None,
+            reason: None,
+            said_over: None,
+            next: None,
+        });
+        if self.process.is_some() {
+            self.record.state.process = self.process;
+        }
+    }
+
+    fn add_start(&mut self, start: Start) {
+        push(&mut self.ledger_mut().starts, bound::STARTS, start, |start| start.ended.is_some());
+    }
+
+    /// The start a second sighting is about.
+    fn known_start_of(&self, source: StartSource, process: Option<ProcessRef>) -> Option<usize> {
+        let starts = &self.ledger().starts;
+        let open = |start: &Start| start.ended.is_none_or(|ended| ended.at > self.at);
+        if let Some(same) =
+            starts.iter().rposition(|start| open(start) && same(start.process, process))
+        {
+            return Some(same);
+        }
+        starts.iter().rposition(|start| {
+            let lone = start.process.is_none() || process.is_none();
+            let heard = start.began.by.has(self.trust);
+            let near = start.source != StartSource::Discovered
+                || source == StartSource::Discovered
+                || self.trust == Trust::Authoritative
+                || self.at.duration_since(start.began.at) <= DISCOVERED;
+            open(start) && lone && !heard && near
+        })
+    }
+
+    /// `session.started`.
+    pub(crate) fn session_started(&mut self, data: SessionStarted) -> Answer {
+        if data.source == StartSource::Compact {
+            self.settle_compaction();
+            self.learn(update_of(&data));
+            return Answer::Confirms(Seq(0));
+        }
+        if self.trust == Trust::Reported {
+            let ready = &mut self.record.evidence.ready;
+            *ready = (*ready).max(Some(self.at));
+        }
+        let trust = self.trust;
+        let process = data.process.or(self.process);
+        let (source, parent) = (data.source, data.parent.clone());
+        if let Some(parent) = parent {
+            self.record.state.parent = Some(Link { id: parent, how: source });
+        }
+        if let Some(index) = self.known_start_of(source, process) {
+            let start = &mut self.ledger_mut().starts[index];
+            start.began.by.add(trust);
+            start.process = start.process.or(process);
+            if start.source == StartSource::Discovered && source != StartSource::Discovered {
+                start.source = source;
+                self.record.state.source = source;
+            }
+            let seq = self.ledger().starts[index].began.seq;
+            self.learn(SessionUpdated { process, ..update_of(&data) });
+            return Answer::Confirms(seq);
+        }
+        self.note(&update_of(&data));
+        self.record.state.source = source;
+        if process.is_some() {
+            self.record.state.process = process;
+        }
+        let answer = self.news(data);
+        let began = self.sighting(answer.seq());
+        self.add_start(Start {
+            process,
+            source,
+            began,
+            ended: None,
+            reason: None,
+            said_over: None,
+            next: None,
+        });
+        answer
+    }
+
+    /// `session.ended`: the session is over as far as one process goes.
+    pub(crate) fn session_ended(&mut self, mut data: SessionEnded) -> Answer {
+        let trust = self.trust;
+        let process = data.process.or(self.process);
+        let Some(index) = self.ending_start(process) else {
+            return Answer::Confirms(self.repeated_end(process));
+        };
+        if self.overshadowed && self.is_watched(index) {
+            // The one who holds the stream will see it, and how.
+            let at = self.at;
+            self.ledger_mut().starts[index].said_over = Some(at);
+            return Answer::Confirms(Seq(0));
+        }
+        data.process = process.or(self.ledger().starts[index].process);
+        let reason = data.reason;
+        let last = self.ledger().starts.iter().filter(|start| start.ended.is_none()).count() == 1;
+        if last {
+            self.close_session();
+        }
+        let answer = self.news(data);
+        let ended = self.sighting(answer.seq());
+        let start = &mut self.ledger_mut().starts[index];
+        start.ended = Some(ended);
+        start.reason = Some(reason);
+        if trust == Trust::Authoritative
+            && let Some(watch) = &mut self.record.evidence.watch
+        {
+            watch.closed = Some(self.at);
+        }
+        answer
+    }
+
+    /// What is open in a session is over with it.
+    pub(crate) fn close_session(&mut self) {
+        let at = self.at;
+        self.settle_requests("end", WITHDRAWN, |request| request.opened.at <= at);
+        if !self.overshadowed {
+            self.lose_open_turns(at);
+        }
+        for child in &mut self.ledger_mut().children {
+            if child.over.is_none() && child.since <= at {
+                child.over = Some(at);
+            }
+        }
+        for task in &mut self.ledger_mut().tasks {
+            if task.over.is_none() && task.since <= at {
+                task.over = Some(at);
+            }
+        }
+    }
+
+    /// True if the start is that of the process whose stream is watched.
+    fn is_watched(&self, index: usize) -> bool {
+        self.ledger().starts[index].began.by.has(Trust::Authoritative)
+    }
+
+    fn ending_start(&self, process: Option<ProcessRef>) -> Option<usize> {
+        let starts = &self.ledger().starts;
+        let open = |start: &Start| {
+            start.ended.is_none() && self.at.duration_since(start.began.at) >= -SKEW
+        };
+        if process.is_some() {
+            let known = starts.iter().rposition(|start| same(start.process, process));
+            if let Some(known) = known {
+                return starts
+                    .iter()
+                    .rposition(|start| open(start) && same(start.process, process))
+                    .filter(|found| *found >= known);
+            }
+        }
+        let lone = |start: &Start| start.process.is_none() || process.is_none();
+        if self.trust == Trust::Authoritative {
+            let own = starts
+                .iter()
+                .rposition(|start| open(start) && start.began.by.has(Trust::Authoritative));
+            if own.is_some() {
+                return own;
+            }
+        }
+        starts.iter().rposition(|start| open(start) && lone(start))
+    }
+
+    /// The number of the end that was told already.
+    fn repeated_end(&mut self, process: Option<ProcessRef>) -> Seq {
+        let trust = self.trust;
+        let found = self.ledger().starts.iter().rposition(|start| {
+            start.ended.is_some()
+                && (process.is_none() || start.process.is_none() || same(start.process, process))
+        });
+        let Some(index) = found else { return Seq(0) };
+        let Some(ended) = &mut self.ledger_mut().starts[index].ended else { return Seq(0) };
+        ended.by.add(trust);
+        ended.seq
+    }
+
+    /// The session that had this process before is left for `next`.
+    pub(crate) fn leave_for(&mut self, next: crate::id::NativeId, process: ProcessRef) {
+        let Some(index) = self.ending_start(Some(process)) else { return };
+        let last = self.ledger().starts.iter().filter(|start| start.ended.is_none()).count() == 1;
+        if last {
+            self.close_session();
+        }
+        let ended = SessionEnded {
+            reason: EndReason::Clear,
+            exit_code: None,
+            signal: None,
+            process: Some(process),
+            error: None,
+        };
+        let seq = self.conclude("left", Scope::Main, ended);
+        let ended = self.sighting(seq);
+        let start = &mut self.ledger_mut().starts[index];
+        start.ended = Some(ended);
+        start.reason = Some(EndReason::Clear);
+        start.next = Some(next);
+    }
+
+    /// `session.updated`: only what is new of it is told.
+    pub(crate) fn session_updated(&mut self, data: SessionUpdated) -> Answer {
+        match self.note(&data) {
+            Some(changed) => self.news(SessionUpdated { title: data.title, ..changed }),
+            None if data.title.is_some() => {
+                self.news(SessionUpdated { title: data.title, ..none() })
+            }
+            None => Answer::Confirms(Seq(0)),
+        }
+    }
+
+    /// `mode.changed`.
+    pub(crate) fn mode_changed(&mut self, mut data: ModeChanged) -> Answer {
+        let known = &mut self.record.state.permission_mode;
+        if known.as_ref() == Some(&data.mode) {
+            return Answer::Confirms(Seq(0));
+        }
+        let before = known.replace(data.mode.clone());
+        data.from = data.from.or(before);
+        self.news(data)
+    }
+
+    /// What a second sighting knows more of the session is told once.
+    pub(crate) fn learn(&mut self, update: SessionUpdated) {
+        if let Some(changed) = self.note(&update) {
+            self.conclude("learned", Scope::Main, Body::SessionUpdated(changed));
+        }
+    }
+
+    /// Takes over what is known of the session; gives what of it is new. A present value is never
+    /// replaced by an absent one.
+    fn note(&mut self, update: &SessionUpdated) -> Option<SessionUpdated> {
+        let state = &mut self.record.state;
+        let mut changed = none();
+        take(&mut state.cwd, update.cwd.as_ref(), &mut changed.cwd);
+        take(&mut state.model, update.model.as_ref(), &mut changed.model);
+        take(&mut state.version, update.version.as_ref(), &mut changed.version);
+        take(&mut state.branch, update.branch.as_ref(), &mut changed.branch);
+        take(&mut state.mode, update.mode.as_ref(), &mut changed.mode);
+        take(&mut state.process, update.process.as_ref(), &mut changed.process);
+        take(
+            &mut state.permission_mode,
+            update.permission_mode.as_ref(),
+            &mut changed.permission_mode,
+        );
+        if let Some(parent) = &update.parent
+            && state.parent.as_ref().is_none_or(|known| known.id != *parent)
+        {
+            state.parent = Some(Link { id: parent.clone(), how: state.source });
+            changed.parent = Some(parent.clone());
+        }
+        (changed != none()).then_some(changed)
+    }
+}
+
+fn take<T: Clone + PartialEq>(known: &mut Option<T>, now: Option<&T>, told: &mut Option<T>) {
+    if let Some(now) = now
+        && known.as_ref() != Some(now)
+    {
+        *known = Some(now.clone());
+        *told = Some(now.clone());
+    }
+}
+
+/// Both are known and the same process.
+fn same(one: Option<ProcessRef>, other: Option<ProcessRef>) -> bool {
+    match (one, other) {
+        (Some(one), Some(other)) => {
+            one.pid == other.pid
+                && (one.start == other.start || one.start.is_none() || other.start.is_none())
+        }
+        _ => false,
+    }
+}
+
+fn update_of(data: &SessionStarted) -> SessionUpdated {
+    SessionUpdated {
+        cwd: data.cwd.clone(),
+        model: data.model.clone(),
+        version: data.version.clone(),
+        mode: data.mode,
+        ..none()
+    }
+}
+
+fn none() -> SessionUpdated {
+    SessionUpdated {
+        cwd: None,
+        model: None,
+        title: None,
+        permission_mode: None,
+        branch: None,
+        version: None,
+        entrypoint: None,
+        mode: None,
+        parent: None,
+        process: None,
+    }
+}

@@ -1,0 +1,62 @@
+//! Which process runs which session.
+//!
+//! One process carries several sessions over its life, one after the other: when it begins another, the one
+//! before is over. Late words of the earlier session do not bring it back.
+
+use std::collections::HashMap;
+
+use jiff::Timestamp;
+
+use crate::id::SessionKey;
+use crate::process::ProcessRef;
+use crate::state::SessionRecord;
+use crate::state::rules::SKEW;
+
+/// The newest session of each process.
+#[derive(Debug, Default)]
+pub(crate) struct Processes(HashMap<ProcessRef, (SessionKey, Timestamp)>);
+
+impl Processes {
+    /// What saved records tell.
+    pub(crate) fn restore<'a>(records: impl Iterator<Item = &'a SessionRecord>) -> Self {
+        let mut processes = Self::default();
+        for record in records {
+            for start in record.ledger.starts.iter().filter(|start| start.ended.is_none()) {
+                if let Some(process) = start.process {
+                    processes.take(process, &record.state.session, start.began.at);
+                }
+            }
+        }
+        processes
+    }
+
+    /// `session` lives in `process` at `at`. Gives the session that is left for it, if there is one.
+    pub(crate) fn take(
+        &mut self,
+        process: ProcessRef,
+        session: &SessionKey,
+        at: Timestamp,
+    ) -> Option<SessionKey> {
+        // Without its start time a pid may be anybody's.
+        process.start?;
+        let Some((known, since)) = self.0.get_mut(&process) else {
+            self.0.insert(process, (session.clone(), at));
+            return None;
+        };
+        if known == session || at.duration_since(*since) < SKEW || known.agent != session.agent {
+            return None;
+        }
+        *since = at;
+        Some(std::mem::replace(known, session.clone()))
+    }
+
+    /// The session that runs in one of these processes, the first that does.
+    pub(crate) fn above(&self, ancestors: &[ProcessRef]) -> Option<&SessionKey> {
+        ancestors.iter().find_map(|process| self.0.get(process)).map(|(session, _)| session)
+    }
+
+    /// Forgets a session.
+    pub(crate) fn forget(&mut self, session: &SessionKey) {
+        self.0.retain(|_, (known, _)| known != session);
+    }
+}

@@ -1,0 +1,1 @@
+//! Promises of identity and state, on drafts made by hand.

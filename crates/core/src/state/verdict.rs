@@ -1,0 +1,316 @@
+//! From the evidence of a session to its state: a function of the record and the time, nothing else.
+//!
+//! Because it reads what is known and not how it came, the same evidence in any order gives the same
+//! state.
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::event::{ErrorKind, RunMode, Status, Trust, TurnOutcome, WaitingFor};
+use crate::id::EventId;
+use crate::state::claims::{Claim, Over, Says, standing};
+use crate::state::ledger::Turn;
+use crate::state::rules::LIMITS;
+use crate::state::stamp::{Sign, Stamp};
+use crate::state::{Activity, SessionRecord};
+
+/// What the evidence amounts to.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Verdict {
+    pub(crate) status: Status,
+    pub(crate) waiting_for: Option<WaitingFor>,
+    pub(crate) background: u32,
+    pub(crate) activity: Option<Activity>,
+    pub(crate) outcome: Option<TurnOutcome>,
+    pub(crate) error: Option<ErrorKind>,
+    /// The sign that decided, if there is any.
+    pub(crate) because: Option<Reason>,
+    /// When time alone may change the state.
+    pub(crate) due: Option<Timestamp>,
+}
+
+/// The sign that decided, and how much it weighs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Reason {
+    pub(crate) sign: Sign,
+    pub(crate) at: Timestamp,
+    pub(crate) event: EventId,
+    /// None where the kind of thing decides and not who told it (an open request, a subagent).
+    pub(crate) trust: Option<Trust>,
+}
+
+impl Reason {
+    fn of(claim: &Claim<'_>) -> Self {
+        Self {
+            sign: claim.stamp.sign,
+            at: claim.stamp.at,
+            event: claim.stamp.event,
+            trust: Some(claim.trust),
+        }
+    }
+
+    fn sign(sign: Sign, at: Timestamp, event: EventId) -> Self {
+        Self { sign, at, event, trust: None }
+    }
+}
+
+/// What runs beside the main agent.
+#[derive(Default)]
+struct Beside {
+    /// A subagent that runs, or whose report is awaited.
+    agent: Option<Reason>,
+    /// Background shells and tasks that run, or whose report is awaited.
+    others: u32,
+    other: Option<Reason>,
+    /// When an awaited report is given up.
+    due: Option<Timestamp>,
+}
+
+impl SessionRecord {
+    /// The claims about the main agent that count at `now`, oldest first.
+    pub(crate) fn claims(&self, now: Timestamp) -> Vec<Claim<'_>> {
+        let shift = |over: &Over| self.end_counts_to(over);
+        self.evidence.claims.in_order(self.least_trust(now), self.last_end(), shift)
+    }
+
+    /// A failed turn's end may be told after the next turn began: it counts for its own turn only.
+    fn end_counts_to(&self, over: &Over) -> Timestamp {
+        let at = over.stamp.at;
+        if over.outcome != TurnOutcome::Failed {
+            return at;
+        }
+        let begin = |turn: &Turn| turn.started.map(|started| started.at);
+        let Some(own) = self.ledger.turns.iter().find(|turn| turn.id == over.turn).and_then(begin)
+        else {
+            return at;
+        };
+        let next = self.ledger.turns.iter().filter_map(begin).filter(|next| *next > own).min();
+        match next {
+            Some(next) if next <= at => next - SignedDuration::from_nanos(1),
+            _ => at,
+        }
+    }
+
+    /// Decides.
+    pub(crate) fn verdict(&self, now: Timestamp) -> Verdict {
+        let claims = self.claims(now);
+        let (stands, _) = standing(&claims);
+        let (outcome, error) = last_outcome(&claims);
+        let mut verdict = Verdict {
+            status: Status::Idle,
+            waiting_for: None,
+            background: 0,
+            activity: None,
+            outcome,
+            error,
+            because: None,
+            due: None,
+        };
+        if self.is_over() {
+            verdict.status = Status::Ended;
+            let ends = self.ledger.starts.iter().filter_map(|start| start.ended);
+            verdict.because = ends
+                .max_by_key(|ended| ended.at)
+                .map(|ended| Reason::sign(Sign::End, ended.at, ended.event));
+            return verdict;
+        }
+        let beside = self.beside(now, stands.as_ref());
+        verdict.background = beside.others;
+        verdict.due = beside.due;
+        let limit;
+        if let Some(request) = self.ledger.requests.iter().find(|request| request.is_open()) {
+            verdict.status = request.waiting_for.status();
+            verdict.waiting_for = Some(request.waiting_for);
+            let opened = request.opened;
+            verdict.because = Some(Reason::sign(Sign::Request, opened.at, opened.event));
+            limit = LIMITS.request;
+        } else if let Some((reason, activity, holds)) = self.work(now, stands.as_ref(), &beside) {
+            verdict.status = Status::Working;
+            verdict.activity = activity;
+            verdict.because = Some(reason);
+            limit = holds;
+        } else if let Some(Claim { says: Says::Waiting(waiting_for), .. }) = stands {
+            verdict.status = waiting_for.status();
+            verdict.waiting_for = Some(waiting_for);
+            verdict.because = stands.as_ref().map(Reason::of);
+            limit = LIMITS.request;
+        } else {
+            self.rest(now, stands.as_ref(), &mut verdict);
+            limit = LIMITS.idle;
+        }
+        self.age(now, limit, &mut verdict);
+        verdict
+    }
+
+    /// Why the session works, if it does: the reason, what it does beside its turn, and how long that
+    /// holds.
+    fn work(
+        &self,
+        now: Timestamp,
+        stands: Option<&Claim<'_>>,
+        beside: &Beside,
+    ) -> Option<(Reason, Option<Activity>, SignedDuration)> {
+        let after = self.last_end();
+        let touched = self.evidence.claims.touched(self.least_trust(now), after);
+        let thinking = if self.runs_tool() { LIMITS.tool } else { LIMITS.thinking };
+        let compacts = self.compacts(stands, touched);
+        if let Some(reason) = compacts {
+            return Some((reason, Some(Activity::Compacting), LIMITS.thinking));
+        }
+        if let Some(claim) = stands.filter(|claim| claim.says == Says::Busy) {
+            let retries =
+                claim.stamp.is_retry() && touched.is_none_or(|touch| claim.stamp.is_after(&touch));
+            let activity = retries.then_some(Activity::Retrying);
+            return Some((Reason::of(claim), activity, thinking));
+        }
+        if stands.is_none()
+            && let Some(touch) = touched
+        {
+            return Some((Reason::sign(Sign::Activity, touch.at, touch.event), None, thinking));
+        }
+        let elsewhere =
+            self.evidence.elsewhere.in_order(Trust::Inferred, after, |over| over.stamp.at);
+        if let (Some(claim), _) = standing(&elsewhere)
+            && claim.says == Says::Busy
+        {
+            return Some((Reason::of(&claim), None, thinking));
+        }
+        if let Some(reason) = beside.agent {
+            return Some((reason, None, LIMITS.background));
+        }
+        if self.state.mode == Some(RunMode::OneShot)
+            && let Some(reason) = beside.other
+        {
+            return Some((reason, None, LIMITS.background));
+        }
+        None
+    }
+
+    /// A compaction that is open: nothing newer shows that it is over.
+    fn compacts(&self, stands: Option<&Claim<'_>>, touched: Option<Stamp>) -> Option<Reason> {
+        let newest = self.ledger.compactions.iter().max_by_key(|it| it.started.map(|s| s.at))?;
+        let started = newest.started.filter(|_| newest.ended.is_none())?;
+        let later = |at: Timestamp| at > started.at;
+        let passed = stands.is_some_and(|claim| later(claim.stamp.at))
+            || touched.is_some_and(|touch| later(touch.at))
+            || self.last_end().is_some_and(later);
+        (!passed).then(|| Reason::sign(Sign::Compaction, started.at, started.event))
+    }
+
+    /// A session that neither works nor waits: it starts, or has nothing to do.
+    fn rest(&self, now: Timestamp, stands: Option<&Claim<'_>>, verdict: &mut Verdict) {
+        if let Some(claim) = stands {
+            verdict.because = Some(Reason::of(claim));
+            return;
+        }
+        let open = self.ledger.starts.iter().filter(|start| start.ended.is_none());
+        let Some(start) = open.max_by_key(|start| start.began.at) else { return };
+        let began = start.began;
+        verdict.because = Some(Reason::sign(Sign::Start, began.at, began.event));
+        let ready = self.evidence.ready.is_some_and(|ready| ready >= began.at);
+        let until = began.at + LIMITS.starting;
+        if !ready && now < until {
+            verdict.status = Status::Starting;
+            verdict.due = earliest(verdict.due, until);
+        }
+    }
+
+    /// Lets a claim that nothing confirms any more become stale.
+    fn age(&self, now: Timestamp, limit: SignedDuration, verdict: &mut Verdict) {
+        let watch = self.evidence.watch.as_ref();
+        if let Some(watch) = watch.filter(|watch| watch.lives(now)) {
+            verdict.due = earliest(verdict.due, after(watch.last, LIMITS.silence));
+            return;
+        }
+        let Some(newest) = self.evidence.newest else { return };
+        let until = after(newest.at, limit);
+        if now < until {
+            verdict.due = earliest(verdict.due, until);
+        } else {
+            verdict.status = Status::Stale;
+            verdict.waiting_for = None;
+            verdict.activity = None;
+        }
+    }
+
+    fn runs_tool(&self) -> bool {
+        let over = self.evidence.turn_cut;
+        self.ledger.calls.iter().any(|call| {
+            call.ended.is_none()
+                && call.started.is_some_and(|started| over.is_none_or(|over| started.at > over))
+        })
+    }
+
+    /// What runs beside the main agent. A background task that ended while the main agent was idle
+    /// wakes it: until it has, or for a short time, the task counts as not yet over.
+    fn beside(&self, now: Timestamp, stands: Option<&Claim<'_>>) -> Beside {
+        let mut beside = Beside::default();
+        let spoke = stands.map(|claim| claim.stamp.at);
+        let rests = stands.is_some_and(|claim| claim.says != Says::Busy);
+        let mut awaited = |over: Timestamp| {
+            let until = after(over, LIMITS.report);
+            let is = rests && spoke.is_some_and(|spoke| over > spoke) && now < until;
+            if is {
+                beside.due = earliest(beside.due, until);
+            }
+            is
+        };
+        for child in &self.ledger.children {
+            if child.over.is_none() || child.over.is_some_and(&mut awaited) {
+                beside.agent = Some(Reason::sign(Sign::Subagent, child.since, child.event));
+            }
+        }
+        for task in self.ledger.tasks.iter().filter(|task| task.background) {
+            if task.over.is_none() || task.over.is_some_and(&mut awaited) {
+                beside.others += 1;
+                beside.other = Some(Reason::sign(Sign::Background, task.since, task.event));
+            }
+        }
+        self.count_unnamed(&mut beside);
+        beside
+    }
+
+    /// Where a source counts without naming, the count holds until the next one.
+    fn count_unnamed(&self, beside: &mut Beside) {
+        let Some(counted) = self.evidence.counted else { return };
+        let since = counted.stamp.at;
+        if self.last_end().is_some_and(|end| end >= since)
+            || self.evidence.listed.is_some_and(|listed| listed >= since)
+        {
+            return;
+        }
+        let event = counted.stamp.event;
+        if beside.agent.is_none() && counted.agents > 0 {
+            let ended = self
+                .ledger
+                .children
+                .iter()
+                .filter(|child| child.ended.is_some_and(|ended| ended.at >= since));
+            if u32::try_from(ended.count()).unwrap_or(u32::MAX) < counted.agents {
+                beside.agent = Some(Reason::sign(Sign::Subagent, since, event));
+            }
+        }
+        if counted.others > beside.others && self.ledger.tasks.is_empty() {
+            beside.others = counted.others;
+            beside.other = Some(Reason::sign(Sign::Background, since, event));
+        }
+    }
+}
+
+/// How the last turn ended, unless another one began since.
+fn last_outcome(claims: &[Claim<'_>]) -> (Option<TurnOutcome>, Option<ErrorKind>) {
+    let last = claims.iter().rev().find_map(|claim| match claim.says {
+        Says::Over(over) => Some(Some(over)),
+        Says::Busy => Some(None),
+        Says::Waiting(_) | Says::Idle => None,
+    });
+    last.flatten().map_or((None, None), |over| (Some(over.outcome), over.error))
+}
+
+fn earliest(known: Option<Timestamp>, at: Timestamp) -> Option<Timestamp> {
+    Some(known.map_or(at, |known| known.min(at)))
+}
+
+/// `at` and so much later; the end of time where there is no such time.
+fn after(at: Timestamp, span: SignedDuration) -> Timestamp {
+    at.checked_add(span).unwrap_or(Timestamp::MAX)
+}
