@@ -1,2 +1,29 @@
-//! x
-fn main() {}
+//! The `linelamp` program: reads the command line and hands over.
+
+mod agents;
+mod args;
+mod client;
+mod commands;
+mod config;
+mod daemon;
+mod env;
+mod exit;
+mod output;
+mod paths;
+mod socket;
+mod stage;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+fn main() -> ExitCode {
+    // The hook client runs thousands of times a day: it starts before anything else is set up.
+    if std::env::args_os().nth(1).is_some_and(|command| command == "hook") {
+        return commands::hook::run();
+    }
+    match commands::run(args::Cli::parse().command) {
+        Ok(code) => code,
+        Err(error) => exit::report(&error),
+    }
+}

@@ -1,0 +1,130 @@
+//! `config init`, `config check`, `config show`.
+
+use std::fs::OpenOptions;
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result};
+
+use crate::args::config::{CheckArgs, ConfigCommand, ConfigFormat, InitArgs, ShowArgs, SourceArgs};
+use crate::config::{Loaded, Row, STARTER, Setting, Sources};
+use crate::exit::{FAILED, Failure, USAGE};
+use crate::paths::{Paths, create_private};
+
+/// Runs one of them.
+pub(crate) fn run(command: ConfigCommand) -> Result<ExitCode> {
+    match command {
+        ConfigCommand::Init(args) => init(&args),
+        ConfigCommand::Check(args) => check(&args),
+        ConfigCommand::Show(args) => show(&args),
+    }
+}
+
+fn init(args: &InitArgs) -> Result<ExitCode> {
+    let mut out = io::stdout().lock();
+    if args.print {
+        out.write_all(STARTER.as_bytes())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    // Where the configuration is read from is where it is written to.
+    let paths = Paths::find()?;
+    let file = Sources::find(&paths).user.unwrap_or_else(|| paths.user_file());
+    write_new(&file)?;
+    writeln!(out, "wrote {}", file.display())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Writes the starter file, readable for its owner only: secrets may come to stand in it.
+fn write_new(file: &Path) -> Result<()> {
+    if let Some(folder) = file.parent().filter(|folder| !folder.exists()) {
+        create_private(folder)
+            .with_context(|| format!("cannot make the folder `{}`", folder.display()))?;
+    }
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    match options.open(file) {
+        Ok(mut open) => open
+            .write_all(STARTER.as_bytes())
+            .with_context(|| format!("cannot write `{}`", file.display())),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            let message = format!("`{}` exists and stays as it is", file.display());
+            Err(Failure::new(FAILED, message)
+                .hint("compare with `linelamp config init --print`")
+                .into())
+        }
+        Err(error) => Err(error).with_context(|| format!("cannot write `{}`", file.display())),
+    }
+}
+
+fn check(args: &CheckArgs) -> Result<ExitCode> {
+    let loaded = load(&args.sources)?;
+    let mut out = io::stdout().lock();
+    let files: Vec<String> = loaded.files().map(|file| file.display().to_string()).collect();
+    if files.is_empty() {
+        writeln!(out, "the configuration is valid; there is no file, the defaults hold")?;
+    } else {
+        writeln!(out, "the configuration is valid: {}", files.join(", "))?;
+    }
+    for row in loaded.rows().iter().filter(|row| row.exposed) {
+        writeln!(
+            io::stderr(),
+            "warning: {}: `{}` is a secret in plain text; write env:NAME or file:PATH instead",
+            row.place,
+            row.key,
+        )?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn show(args: &ShowArgs) -> Result<ExitCode> {
+    let rows = load(&args.sources)?.rows();
+    let mut out = io::stdout().lock();
+    match args.format {
+        ConfigFormat::Json => {
+            serde_json::to_writer_pretty(&mut out, &rows)?;
+            writeln!(out)?;
+        }
+        ConfigFormat::Table => {
+            for line in lines(&rows, args.origin) {
+                writeln!(out, "{line}")?;
+            }
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn lines(rows: &[Row], origin: bool) -> Vec<String> {
+    let texts: Vec<_> = rows.iter().map(|row| format!("{} = {}", row.key, row.value)).collect();
+    let width = texts.iter().map(|text| text.chars().count()).max().unwrap_or(0).min(72);
+    let lines = texts.into_iter().zip(rows).map(|(text, row)| match row.place.as_str() {
+        _ if !origin => text,
+        "built in" => format!("{text:width$}  # {}", row.layer),
+        place => format!("{text:width$}  # {}: {place}", row.layer),
+    });
+    lines.collect()
+}
+
+fn load(args: &SourceArgs) -> Result<Loaded> {
+    let mut sources = Sources::find(&Paths::find()?);
+    if let Some(file) = &args.file {
+        sources.user = Some(file.clone());
+        sources.user_required = true;
+    }
+    let folder = match &args.project {
+        Some(folder) => std::path::absolute(folder)?,
+        None => std::env::current_dir().context("the current folder is gone")?,
+    };
+    sources = sources.with_project(&folder);
+    for set in &args.set {
+        let Some((key, value)) = set.split_once('=') else {
+            let message = format!("`--set {set}` sets nothing");
+            return Err(Failure::new(USAGE, message).hint("write --set KEY=VALUE").into());
+        };
+        let (key, value) = (key.trim().to_owned(), value.trim().to_owned());
+        sources.flags.push(Setting { flag: "--set".to_owned(), key, value });
+    }
+    Ok(Loaded::load(&sources).map_err(Failure::from)?)
+}

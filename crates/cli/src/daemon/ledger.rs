@@ -1,0 +1,26 @@
+//! What intake asks the store, off the runtime's threads.
+
+use std::sync::Arc;
+
+use linelamp_core::journal::Position;
+use linelamp_core::sink::{BoxError, BoxFuture};
+use linelamp_feeds::ingest::Ledger;
+use linelamp_sinks::store::Store;
+
+/// The store as intake sees it.
+#[derive(Debug)]
+pub(crate) struct StoreLedger(pub(crate) Arc<Store>);
+
+impl Ledger for StoreLedger {
+    fn known<'a>(
+        &'a self,
+        positions: &'a [Position],
+    ) -> BoxFuture<'a, Result<Vec<bool>, BoxError>> {
+        let store = Arc::clone(&self.0);
+        let positions = positions.to_vec();
+        Box::pin(async move {
+            let ask = move || positions.iter().map(|position| store.is_known(position)).collect();
+            Ok(tokio::task::spawn_blocking(ask).await?)
+        })
+    }
+}

@@ -1,0 +1,125 @@
+//! One daemon at a time, a start that says what is wrong, and an end that leaves nothing.
+
+use std::process::Stdio;
+
+use crate::sandbox::{Sandbox, payload};
+
+#[test]
+fn there_is_only_one_daemon_and_the_second_says_so() {
+    let sandbox = Sandbox::new();
+    let daemon = sandbox.daemon();
+    let output = sandbox.run(["serve"]);
+    assert_eq!(output.status.code(), Some(1));
+    let words = String::from_utf8(output.stderr).expect("text");
+    assert!(words.contains("already runs"), "{words}");
+    assert!(words.contains(&daemon.child.id().to_string()), "{words}");
+    // The first one is unharmed.
+    sandbox.text(["ls"]);
+}
+
+#[test]
+fn a_stale_socket_of_a_killed_daemon_is_taken_over() {
+    let sandbox = Sandbox::new();
+    sandbox.daemon().kill();
+    assert!(sandbox.state().join("run/control.sock").exists(), "the kill left nothing behind");
+    let _daemon = sandbox.daemon();
+    sandbox.text(["ls"]);
+}
+
+#[test]
+fn commands_without_a_daemon_say_what_to_do() {
+    let sandbox = Sandbox::new();
+    for command in ["ls", "watch", "down"] {
+        let output = sandbox.run([command]);
+        assert_eq!(output.status.code(), Some(3), "{command}");
+        let words = String::from_utf8(output.stderr).expect("text");
+        assert!(words.contains("linelamp up"), "{words}");
+    }
+}
+
+#[test]
+fn up_starts_it_down_stops_it_and_both_can_be_said_twice() {
+    let sandbox = Sandbox::new();
+    let up = sandbox.text(["up"]);
+    assert!(up.contains("is up"), "{up}");
+    let again = sandbox.text(["up"]);
+    assert!(again.contains("already runs"), "{again}");
+    sandbox.hook(&payload("s", "SessionStart", r#","source":"startup""#));
+    sandbox.eventually("the session", |sandbox| sandbox.session("s"));
+    assert!(sandbox.text(["logs"]).contains("linelamp is up"));
+    let down = sandbox.text(["down"]);
+    assert!(down.contains("is down"), "{down}");
+    let run = sandbox.state().join("run");
+    let left: Vec<_> = std::fs::read_dir(run).expect("a folder").collect();
+    assert!(left.is_empty(), "{left:?}");
+    assert_eq!(sandbox.run(["down"]).status.code(), Some(3));
+}
+
+#[test]
+fn a_start_that_fails_says_why_also_in_the_background() {
+    let sandbox = Sandbox::new();
+    sandbox.configure("[sinks.file]\nkind = \"jsonl\"\n");
+    for command in ["serve", "up"] {
+        let output = sandbox.run([command]);
+        assert!(!output.status.success(), "{command}");
+        let words = String::from_utf8(output.stderr).expect("text");
+        assert!(words.contains("path") && words.contains("sinks.file"), "{command}: {words}");
+    }
+}
+
+#[test]
+fn files_and_sockets_are_for_their_owner_only() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let sandbox = Sandbox::new();
+    let _daemon = sandbox.daemon();
+    sandbox.hook(&payload("s", "SessionStart", r#","source":"startup""#));
+    sandbox.eventually("the session", |sandbox| sandbox.session("s"));
+    let mut folders = vec![sandbox.state()];
+    let mut seen = 0;
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            let data = std::fs::symlink_metadata(&path).expect("an entry");
+            if data.is_symlink() {
+                continue;
+            }
+            seen += 1;
+            // The lock and the like are in a private folder; the folders themselves must be private.
+            if data.is_dir() {
+                assert_eq!(data.permissions().mode() & 0o077, 0, "{}", path.display());
+                folders.push(path);
+            } else if path
+                .extension()
+                .is_some_and(|e| e == "sock" || e == "db" || e == "key" || e == "log")
+            {
+                assert_eq!(data.permissions().mode() & 0o077, 0, "{}", path.display());
+            }
+        }
+    }
+    assert!(seen > 5, "only {seen} files were looked at");
+}
+
+#[test]
+fn watch_prints_every_event_as_it_comes() {
+    use std::io::{BufRead as _, BufReader};
+    let sandbox = Sandbox::new();
+    let _daemon = sandbox.daemon();
+    let mut watch = sandbox
+        .command(["watch", "--format", "ndjson"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("watch starts");
+    let mut lines = BufReader::new(watch.stdout.take().expect("a pipe")).lines();
+    // The watcher may connect after the first hook: it sees the session either way.
+    sandbox.hook(&payload("w", "SessionStart", r#","source":"startup""#));
+    sandbox.hook(&payload("w", "UserPromptSubmit", r#","prompt":"x","prompt_id":"p""#));
+    let found = lines
+        .by_ref()
+        .map_while(Result::ok)
+        .take(100)
+        .any(|line| line.contains("\"id\":\"w\"") && line.contains("working"));
+    assert!(found);
+    watch.kill().expect("killed");
+    watch.wait().expect("waited");
+}

@@ -1,0 +1,10 @@
+//! The whole program, as its users meet it: real daemon, real hook client, real wrapper.
+
+mod architecture;
+mod commands;
+mod daemon;
+mod docs;
+mod durability;
+mod recordings;
+mod sandbox;
+mod wrap;
