@@ -132,9 +132,10 @@ impl Plumbing {
 
         let end = stand_in(child, signals);
         let deadline = Instant::now() + LONGEST_HOLD;
-        let at = Timestamp::now();
         drop(self.gone);
         let left_behind = self.outbound.join().ok().flatten();
+        // The end comes after the last line, also by the clock.
+        let at = Timestamp::now();
         if let Some(exit) = end.process_exit() {
             let deadline = deadline.max(Instant::now() + LONGEST_HOLD / 2);
             self.tap.finish(Finish { exit, at, deadline });
