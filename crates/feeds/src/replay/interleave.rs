@@ -24,16 +24,19 @@ pub(super) fn interleave(stdin: &LineFile, stdout: &LineFile) -> Vec<(Direction,
             (Some(_), None) => Direction::ToAgent,
             (None, Some(_)) => Direction::FromAgent,
             (Some(to), Some(from)) => {
-                let may_go = match &to.part {
+                let may_go = match to {
                     // The question it answers has not been asked yet.
                     Part::Answer(key) if received.will_ask(key) => false,
                     // Control frames are answered at once: the answer says when they were sent.
                     Part::Control(key) if received.will_answer(key) => false,
-                    Part::Call(_) => !sent.open.iter().any(|key| received.will_answer(key)),
-                    Part::Prompt => prompts <= results || received.results_left == 0,
+                    Part::Call(_) => !sent.waits_for(&received),
+                    Part::Prompt => {
+                        !sent.waits_for(&received)
+                            && (prompts <= results || received.results_left == 0)
+                    }
                     _ => true,
                 };
-                let is_due = matches!(&from.part, Part::Answer(key) if sent.will_ask(key));
+                let is_due = matches!(from, Part::Answer(key) if sent.will_ask(key));
                 if may_go || is_due { Direction::ToAgent } else { Direction::FromAgent }
             }
         };
@@ -97,13 +100,9 @@ impl Part {
     }
 }
 
-struct Line {
-    part: Part,
-}
-
 /// One stream, and what is still to come of it.
 struct Side {
-    lines: Vec<Line>,
+    lines: Vec<Part>,
     next: usize,
     /// Questions to come.
     asks: HashSet<String>,
@@ -116,12 +115,12 @@ struct Side {
 
 impl Side {
     fn new(file: &LineFile) -> Self {
-        let lines: Vec<Line> = (1..=file.len())
-            .map(|number| Line { part: Part::of(file.line(number).unwrap_or_default()) })
+        let lines: Vec<Part> = (1..=file.len())
+            .map(|number| Part::of(file.line(number).unwrap_or_default()))
             .collect();
         let (mut asks, mut answers, mut results_left) = (HashSet::new(), HashSet::new(), 0);
         for line in &lines {
-            match &line.part {
+            match line {
                 Part::Control(key) | Part::Call(key) => {
                     asks.insert(key.clone());
                 }
@@ -135,7 +134,7 @@ impl Side {
         Self { lines, next: 0, asks, answers, open: HashSet::new(), results_left }
     }
 
-    fn next(&self) -> Option<&Line> {
+    fn next(&self) -> Option<&Part> {
         self.lines.get(self.next)
     }
 
@@ -147,9 +146,14 @@ impl Side {
         self.answers.contains(key)
     }
 
+    /// Something was asked that the other side is going to answer.
+    fn waits_for(&self, other: &Self) -> bool {
+        self.open.iter().any(|key| other.will_answer(key))
+    }
+
     /// The next line's number and what it is.
     fn take(&mut self) -> Option<(usize, Part)> {
-        let part = self.next()?.part.clone();
+        let part = self.next()?.clone();
         self.next += 1;
         match &part {
             Part::Control(key) | Part::Call(key) => {

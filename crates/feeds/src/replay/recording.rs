@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 
 use linelamp_core::driver::Direction;
 use linelamp_core::process::ProcessExit;
+use serde::Deserialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::feeds::{FeedSet, RecordedFeed};
 use super::file::LineFile;
@@ -87,6 +89,7 @@ pub struct Recording {
     stdout: BTreeMap<u32, LineFile>,
     hooks: Option<LineFile>,
     program: Option<String>,
+    has_timeline: bool,
     end_ms: u64,
 }
 
@@ -125,8 +128,15 @@ impl Recording {
             return Err(RecordingError::Nothing(folder.to_owned()));
         }
         let meta = Meta::new(read("meta.json")?);
-        let mut recording =
-            Self { entries: Vec::new(), stdin, stdout, hooks, program: meta.program(), end_ms: 0 };
+        let mut recording = Self {
+            entries: Vec::new(),
+            stdin,
+            stdout,
+            hooks,
+            program: meta.program(),
+            has_timeline: timeline.is_some(),
+            end_ms: 0,
+        };
         match timeline {
             Some(timeline) => recording.follow(&timeline),
             None => recording.guess(&meta),
@@ -135,10 +145,12 @@ impl Recording {
         Ok(recording)
     }
 
-    /// What the folder holds.
+    /// What the folder holds and can be played together. Without a timeline nobody knows when hooks were
+    /// called, so beside a stream they are left out.
     pub fn feeds(&self) -> FeedSet {
         let stream = !self.stdin.is_empty() || !self.stdout.is_empty();
-        [(stream, RecordedFeed::Stream), (self.hooks.is_some(), RecordedFeed::Hooks)]
+        let hooks = self.hooks.is_some() && (self.has_timeline || !stream);
+        [(stream, RecordedFeed::Stream), (hooks, RecordedFeed::Hooks)]
             .into_iter()
             .filter_map(|(is_there, feed)| is_there.then_some(feed))
             .collect()
@@ -191,7 +203,8 @@ impl Recording {
                 (RecordedFeed::Stream, Signal::Line { process: *process, direction, bytes })
             }
             What::Hook { line } => {
-                (RecordedFeed::Hooks, Signal::Hook { payload: self.hooks.as_ref()?.line(*line)? })
+                let payload = payload_of(self.hooks.as_ref()?.line(*line)?);
+                (RecordedFeed::Hooks, Signal::Hook { payload })
             }
             What::StartAtTerminal { .. } | What::Other => return None,
         };
@@ -300,6 +313,21 @@ impl Recording {
             entries.push(Entry { ms: now, what: What::Hook { line } });
         }
         self.entries = entries;
+    }
+}
+
+/// A hook's payload, which some recordings keep beside the hook's arguments.
+fn payload_of(line: &[u8]) -> &[u8] {
+    #[derive(Deserialize)]
+    struct Call<'a> {
+        #[serde(borrow)]
+        argv: &'a RawValue,
+        #[serde(borrow)]
+        stdin: &'a RawValue,
+    }
+    match serde_json::from_slice::<Call<'_>>(line) {
+        Ok(call) if call.argv.get().starts_with('[') => call.stdin.get().as_bytes(),
+        _ => line,
     }
 }
 

@@ -7,6 +7,7 @@ mod ingest_hostile;
 mod ingest_spool;
 mod ingest_support;
 mod ingest_wrapper;
+mod replay;
 mod support;
 mod unix;
 mod wrap_bytes;
