@@ -50,7 +50,9 @@ impl Ticket {
         self.backlog.commit(std::mem::take(&mut self.count));
         if let Some(Committed(tell)) = self.tell.take() {
             // The journal's thread outlives whatever its customers do.
-            let _ = contain(tell);
+            if let Err(panic) = contain(tell) {
+                tracing::error!("a source {panic} when it was told of a commit");
+            }
         }
     }
 }

@@ -70,39 +70,31 @@ impl Lane {
             if let Some(time) = self.not_before.take() {
                 self.state.pause(time.saturating_duration_since(Instant::now())).await;
             }
-            let taken = match self.attempt(&batch).await {
+            let before = batch.events.len();
+            match self.attempt(&batch).await {
                 Outcome::Done => {
-                    let all = batch.events.len();
-                    self.supply.taken(&mut batch, all).await;
+                    self.supply.taken(&mut batch, before).await;
                     self.rebuilds = 0;
-                    self.state.succeeded(&self.shared);
-                    return Fate::Settled;
                 }
                 Outcome::Rejected { taken, error } => {
-                    let taken = taken.min(batch.events.len() - 1);
-                    self.supply.taken(&mut batch, taken).await;
+                    self.supply.taken(&mut batch, taken.min(before - 1)).await;
                     tracing::warn!(sink = %self.state.name, "event rejected: {error}");
                     self.supply.rejected(&mut batch).await;
-                    taken + 1
                 }
                 Outcome::Retry { taken, after, health, error } => {
-                    let taken = taken.min(batch.events.len());
-                    self.supply.taken(&mut batch, taken).await;
+                    self.supply.taken(&mut batch, taken.min(before)).await;
                     let kind = if health == SinkHealth::Stalled { "timed out" } else { "failed" };
                     self.state.failed(&self.shared, health, kind, &error);
                     self.state.mailbox().counts.retries += 1;
-                    if taken > 0 {
-                        backoff.reset();
-                        since = Instant::now();
-                    }
                     let wait = after.unwrap_or_default().min(LONGEST_ASKED).max(backoff.next());
                     self.not_before = Some(Instant::now() + wait);
-                    if !self.supply.is_durable() && since.elapsed() + wait >= self.retry.give_up {
+                    let progress = batch.events.len() < before;
+                    let spent = if progress { wait } else { since.elapsed() + wait };
+                    if spent >= self.retry.give_up && !self.supply.is_durable() {
                         tracing::warn!(sink = %self.state.name, "batch given up: {error}");
-                        self.supply.give_up(batch);
+                        self.supply.give_up(&batch);
                         return Fate::Settled;
                     }
-                    continue;
                 }
                 Outcome::Broken(error) => {
                     if !self.renew(error, &mut backoff).await {
@@ -110,14 +102,14 @@ impl Lane {
                         self.discard();
                         return Fate::Quarantined;
                     }
-                    continue;
                 }
-            };
-            if taken > 0 {
+            }
+            if batch.events.len() < before {
                 backoff.reset();
                 since = Instant::now();
             }
         }
+        self.state.succeeded(&self.shared);
         Fate::Settled
     }
 

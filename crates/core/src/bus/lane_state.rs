@@ -96,7 +96,7 @@ impl LaneState {
     /// Begins to drain: no pieces any more, no long waits, an end in sight.
     pub(super) fn drain(&self, deadline: Instant) {
         // Whoever says so first has the say.
-        let _ = self.deadline.set(deadline);
+        self.deadline.get_or_init(|| deadline);
         self.mailbox().drain();
         self.draining.cancel();
         self.wake();

@@ -161,7 +161,9 @@ impl Shared {
         drop(order);
         if let Some(Committed(tell)) = committed {
             // Nothing will ever be durable here: published is all there is to tell.
-            let _ = contain(tell);
+            if let Err(panic) = contain(tell) {
+                tracing::error!("a source {panic} when it was told of a commit");
+            }
         }
         Ok(answers)
     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::backoff::Backoff;
 use super::lane_state::LaneState;
+use super::mailbox::Mailbox;
 use super::order::Shared;
 use super::setup::RetryPolicy;
 use crate::event::{Body, Event};
@@ -85,7 +86,7 @@ impl Supply {
                 return Some(Batch { events, from: From::Notes });
             }
             let lane = &self.lane;
-            lane.until(|mailbox| mailbox.has_news()).await;
+            lane.until(Mailbox::has_news).await;
             self.linger(limit, needs.linger).await;
             self.notes.extend(self.lane.resync(&self.shared));
             if self.notes.is_empty() {
@@ -157,8 +158,8 @@ impl Supply {
     }
 
     /// The batch failed for too long. The sink is told next what it misses.
-    pub(super) fn give_up(&mut self, batch: Batch) {
-        match batch.from {
+    pub(super) fn give_up(&mut self, batch: &Batch) {
+        match &batch.from {
             From::Mailbox => {
                 {
                     let mut mailbox = self.lane.mailbox();

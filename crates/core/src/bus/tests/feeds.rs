@@ -1,0 +1,202 @@
+//! Promises to feeds: what is durable, when to wait, how they are stopped.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::bus::testing::*;
+use crate::bus::{Bus, FeedSet};
+use crate::event::Trust;
+use crate::feed::{Feed, FeedContext, FeedError};
+use crate::id::Seq;
+use crate::journal::{Committed, Entry, Journal, Position};
+use crate::sink::BoxFuture;
+
+/// A journal that commits when it is told to.
+#[derive(Default)]
+struct Book(Mutex<Vec<Entry>>);
+
+impl Journal for Book {
+    fn append(&self, entry: Entry) {
+        self.0.lock().expect("entries").push(entry);
+    }
+}
+
+impl Book {
+    fn commit_all(&self) {
+        for entry in &mut *self.0.lock().expect("entries") {
+            if let Some(Committed(tell)) = entry.committed.take() {
+                tell();
+            }
+        }
+    }
+
+    fn with<T>(&self, look: impl FnOnce(&[Entry]) -> T) -> T {
+        look(&self.0.lock().expect("entries"))
+    }
+}
+
+fn booked() -> (Bus, Arc<Book>) {
+    let book = Arc::new(Book::default());
+    (builder().journal(Arc::<Book>::clone(&book)).build(), book)
+}
+
+fn told() -> (Arc<AtomicUsize>, Option<Committed>) {
+    let count = Arc::new(AtomicUsize::new(0));
+    let clone = Arc::clone(&count);
+    let tell = move || {
+        clone.fetch_add(1, Ordering::SeqCst);
+    };
+    (count, Some(Committed(Box::new(tell))))
+}
+
+#[test]
+fn the_journal_gets_each_input_whole_with_its_position_and_in_order() {
+    let (bus, book) = booked();
+    let publisher = bus.publisher("feed", Trust::Reported);
+    let position = Position::new("hook/1");
+    let drafts = vec![draft("a", essential_body("t")), draft("b", essential_body("t"))];
+    publisher.publish_all(Some(position.clone()), drafts, None).expect("open");
+    publisher.publish(draft("a", essential_body("t"))).expect("published");
+    bus.tick(start());
+    book.with(|entries| {
+        let numbers: Vec<Vec<u64>> = entries
+            .iter()
+            .map(|entry| entry.events.iter().map(|event| event.seq.0).collect())
+            .collect();
+        assert_eq!(numbers, [vec![1, 2], vec![3], vec![4, 5]]);
+        assert_eq!(entries[0].position, Some(position));
+        assert_eq!(entries[1].position, None);
+        let next: Vec<_> = entries.iter().map(|entry| entry.next_seq).collect();
+        assert_eq!(next, [Seq(3), Seq(4), Seq(6)]);
+    });
+}
+
+#[test]
+fn an_input_that_only_confirms_is_known_to_the_journal_as_well() {
+    let (bus, book) = booked();
+    let publisher = bus.publisher("feed", Trust::Reported);
+    let position = Position::new("hook/1");
+    let drafts = vec![draft("a", notice_body("seen"))];
+    publisher.publish_all(Some(position.clone()), drafts, None).expect("open");
+    book.with(|entries| {
+        assert_eq!((entries.len(), entries[0].events.len()), (1, 0));
+        assert_eq!(entries[0].position, Some(position));
+        assert_eq!(entries[0].next_seq, Seq(1), "no number was given away");
+    });
+}
+
+#[test]
+fn a_source_is_told_when_its_input_is_durable_and_not_before() {
+    let (bus, book) = booked();
+    let (count, committed) = told();
+    let publisher = bus.publisher("feed", Trust::Reported);
+    publisher.publish_all(None, vec![draft("a", essential_body("t"))], committed).expect("open");
+    assert_eq!((count.load(Ordering::SeqCst), bus.stats().uncommitted), (0, 1));
+    book.commit_all();
+    assert_eq!((count.load(Ordering::SeqCst), bus.stats().uncommitted), (1, 0));
+}
+
+#[test]
+fn without_a_journal_a_source_is_told_when_its_input_is_published() {
+    let (count, committed) = told();
+    bus().publisher("feed", Trust::Reported).publish_all(None, vec![], committed).expect("open");
+    assert_eq!(count.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn feeds_wait_for_a_journal_that_is_behind_and_publishing_does_not() {
+    let (bus, book) = booked();
+    let publisher = bus.publisher("feed", Trust::Reported);
+    let before = Instant::now();
+    for _ in 0..2_047 {
+        publisher.publish(draft("a", essential_body("t"))).expect("published");
+    }
+    publisher.ready().await;
+    publisher.publish(draft("a", essential_body("t"))).expect("published");
+    assert_eq!(before.elapsed(), Duration::ZERO);
+    let ready = Arc::new(AtomicBool::new(false));
+    let (waiting, clone) = (Arc::clone(&ready), publisher.clone());
+    let task = tokio::spawn(async move {
+        clone.ready().await;
+        waiting.store(true, Ordering::SeqCst);
+    });
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert!(!ready.load(Ordering::SeqCst), "2,048 events are not durable yet");
+    publisher.publish(draft("a", essential_body("t"))).expect("publishing never waits");
+    book.commit_all();
+    task.await.expect("ready");
+    assert_eq!(before.elapsed(), Duration::from_secs(1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_journal_that_stands_still_holds_feeds_up_for_two_seconds_at_most() {
+    let (bus, _book) = booked();
+    let publisher = bus.publisher("feed", Trust::Reported);
+    // The bus may have been quiet for long before.
+    tokio::time::sleep(Duration::from_secs(3_600)).await;
+    for _ in 0..3_000 {
+        publisher.publish(draft("a", essential_body("t"))).expect("published");
+    }
+    let before = Instant::now();
+    publisher.ready().await;
+    assert_eq!(before.elapsed(), Duration::from_secs(2));
+    publisher.ready().await;
+    assert_eq!(before.elapsed(), Duration::from_secs(2), "intake goes on live");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_entry_the_journal_drops_or_dies_of_holds_nobody_up() {
+    struct Sieve(AtomicUsize);
+    impl Journal for Sieve {
+        fn append(&self, entry: Entry) {
+            assert!(self.0.fetch_add(1, Ordering::SeqCst) % 2 == 0, "every other one kills it");
+            drop(entry);
+        }
+    }
+    let bus = builder().journal(Arc::new(Sieve(AtomicUsize::new(0)))).build();
+    let publisher = bus.publisher("feed", Trust::Reported);
+    for _ in 0..10 {
+        publisher.publish(draft("a", essential_body("t"))).expect("published");
+    }
+    assert_eq!(bus.stats().uncommitted, 0);
+}
+
+/// A feed that does what the closure does.
+struct Does<F>(F);
+
+impl<F> Feed for Does<F>
+where
+    F: FnOnce(FeedContext) -> BoxFuture<'static, Result<(), FeedError>> + Send,
+{
+    fn run(self: Box<Self>, context: FeedContext) -> BoxFuture<'static, Result<(), FeedError>> {
+        (self.0)(context)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn feeds_stop_when_told_and_those_that_do_not_are_aborted() {
+    let bus = bus();
+    let mut feeds = FeedSet::new();
+    let polite = Does(|context: FeedContext| {
+        Box::pin(async move {
+            context.cancel.cancelled().await;
+            context.publisher.publish(draft("a", essential_body("bye"))).expect("still open");
+            Ok(())
+        }) as BoxFuture<'static, _>
+    });
+    let stuck = Does(|_| Box::pin(std::future::pending()) as BoxFuture<'static, _>);
+    let mad = Does(|_| -> BoxFuture<'static, _> { panic!("mad") });
+    feeds.spawn(Box::new(polite), bus.publisher("polite", Trust::Reported));
+    feeds.spawn(Box::new(stuck), bus.publisher("stuck", Trust::Reported));
+    feeds.spawn(Box::new(mad), bus.publisher("mad", Trust::Reported));
+    let before = Instant::now();
+    let end = before + Duration::from_secs(1);
+    let unfinished = feeds.stop(end, &CancellationToken::new()).await;
+    assert_eq!(unfinished, ["stuck".into()]);
+    assert_eq!(before.elapsed(), Duration::from_secs(1));
+    assert_eq!(bus.stats().published, 1);
+}
