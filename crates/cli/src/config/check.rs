@@ -8,7 +8,8 @@ use linelamp_core::event::{Body, Status};
 use super::error::Problem;
 use super::glob;
 use super::keys::{
-    AGENTS, DAEMON, FEED, Key, PLUGINS, PROJECT, PROJECT_SINK, RULES, SECTIONS, SINK, Shape,
+    AGENTS, DAEMON, FEED, Key, PLUGINS, PROJECT, PROJECT_FILTER, PROJECT_SINK, RULES, SECTIONS,
+    SINK, Shape,
 };
 use super::layer::{Layer, LayerKind};
 use super::nearest::{close, nearest};
@@ -36,13 +37,12 @@ pub(super) fn check_option(
     keys: &'static [Key],
 ) -> Vec<Problem> {
     let mut check = Check { layer, problems: Vec::new() };
-    match find(keys, name) {
-        Some(known) => check.value(&format!("{component}.{name}"), node, known),
-        None => {
-            let ours = SINK.iter().filter(|_| component.starts_with("sinks."));
-            let ours = ours.chain(FEED).chain(keys).map(|key| key.name);
-            check.unknown(name, node, ours, component);
-        }
+    if let Some(known) = find(keys, name) {
+        check.value(&format!("{component}.{name}"), node, known);
+    } else {
+        let reserved = if component.starts_with("sinks.") { SINK } else { FEED };
+        let valid = reserved.iter().chain(keys).map(|key| key.name);
+        check.unknown(name, node, valid, component);
     }
     check.problems
 }
@@ -178,13 +178,15 @@ impl Check<'_> {
             return self.add(node, key, wrong(node, "a table"), hint);
         };
         for (name, node) in members {
-            let key = format!("{key}.{name}");
+            let full = format!("{key}.{name}");
             if let Some(known) = find(keys, name) {
-                self.value(&key, node, known);
+                self.value(&full, node, known);
+            } else if name == PROJECT_FILTER {
+                self.unknown(name, node, keys.iter().map(|key| key.name), key);
             } else if let Some(other) = find(SINK, name) {
                 self.add(
                     node,
-                    &key,
+                    &full,
                     "stands in a feed",
                     format!("only a sink has `{}`", other.name),
                 );

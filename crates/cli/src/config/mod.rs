@@ -12,6 +12,7 @@ mod check;
 pub(crate) mod error;
 mod glob;
 mod init;
+mod join;
 mod keys;
 mod layer;
 mod load;

@@ -62,7 +62,10 @@ impl Place {
     }
 
     fn config(&self) -> Config {
-        self.load().map(|loaded| loaded.config).unwrap_or_else(|error| panic!("{error}"))
+        match self.load() {
+            Ok(loaded) => loaded.config,
+            Err(error) => panic!("{error}"),
+        }
     }
 
     /// The message, without the folder.
@@ -460,6 +463,10 @@ fn options_of_store_and_feeds_are_checked_here() {
         (
             "[sinks.store]\nretention_days = 0",
             "user.toml:2: `sinks.store.retention_days` is the number 0, expected a whole number from 1 to 36500; history older than this is removed",
+        ),
+        (
+            "[sinks.store]\nproject-filter = {}",
+            "user.toml:2: `sinks.store.project-filter` is no known key; the nearest valid key is `filter`",
         ),
         (
             "[feeds.hooks]\nenable = true",

@@ -133,6 +133,9 @@ mod tests {
         Paths::by(&get, || runtime.map(PathBuf::from))
     }
 
+    /// Variables, the login manager's folder, and what comes of them.
+    type Case<'a> = (&'a [(&'a str, &'a str)], Option<&'a str>, [&'a str; 3]);
+
     #[test]
     fn each_folder_follows_its_rule() {
         let xdg = [
@@ -145,7 +148,6 @@ mod tests {
         let apart = [("HOME", "/home/a"), ("XDG_STATE_HOME", "/s"), ("LINELAMP_HOME", "/x")];
         let state = "/home/a/.local/state/linelamp";
         let run = "/home/a/.local/state/linelamp/run";
-        type Case<'a> = (&'a [(&'a str, &'a str)], Option<&'a str>, [&'a str; 3]);
         let cases: [Case<'_>; 5] = [
             (&xdg, Some("/run/user/1"), ["/c/linelamp", "/s/linelamp", "/r/linelamp"]),
             (&xdg[..1], None, ["/home/a/.config/linelamp", state, run]),
