@@ -2,8 +2,8 @@
 //!
 //! A line that carries state is always kept while there is any room for it. A line of detail is kept if
 //! it is the first after one that carried state (so that «it goes on» is never missed), or if the
-//! budget allows: with a reader that only wants state a small one per time window, which costs a
-//! burst next to nothing; with one that wants everything the whole queue. Lines are not parsed here.
+//! budget allows. The budget fills with time: it passes everything that an agent says at its own pace
+//! and a burst of some size, and makes a flood cost next to nothing. Lines are not parsed here.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -19,10 +19,10 @@ use super::tap::{Block, Item, Tap};
 const LONGEST_LINE: usize = 8 << 20;
 /// A buffer that grew for one long line is given back above this capacity.
 const KEPT_CAPACITY: usize = 64 << 10;
-/// Detail for a reader that wants state: so many bytes …
-const WINDOW_BYTES: usize = 128 << 10;
-/// … in so much time.
-const WINDOW: Duration = Duration::from_millis(50);
+/// Detail for a reader that wants state.
+const STATE_BUDGET: Budget = Budget { most: 1 << 20, per_second: 4 << 20 };
+/// Detail for a reader that wants everything; the queue's room counts too.
+const FULL_BUDGET: Budget = Budget { most: 4 << 20, per_second: 32 << 20 };
 /// Longest line of detail that is kept only because state came before it.
 const LONGEST_MARK: usize = 64 << 10;
 
@@ -43,8 +43,19 @@ pub(super) struct Cutter {
     shed: u64,
     /// The last line kept carried state: the next one is kept too.
     after_state: bool,
-    window_end: Instant,
-    window_left: usize,
+    /// Bytes of detail that may pass now.
+    allowance: usize,
+    /// Up to when the allowance has been filled.
+    filled_at: Instant,
+}
+
+/// How much detail passes.
+#[derive(Clone, Copy, Debug)]
+struct Budget {
+    /// At once.
+    most: usize,
+    /// In the long run.
+    per_second: usize,
 }
 
 impl Cutter {
@@ -59,8 +70,8 @@ impl Cutter {
             gap: 0,
             shed: 0,
             after_state: true,
-            window_end: Instant::now(),
-            window_left: 0,
+            allowance: FULL_BUDGET.most,
+            filled_at: Instant::now(),
         }
     }
 
@@ -69,7 +80,7 @@ impl Cutter {
         if self.tap.is_closed() {
             return;
         }
-        self.renew_window();
+        self.fill_allowance(Instant::now());
         let mut block = self.block(at);
         while let Some(end) = memchr(b'\n', chunk) {
             let (head, rest) = chunk.split_at(end);
@@ -159,12 +170,9 @@ impl Cutter {
         if !self.tap.has_may_room(block.may_bytes + length) {
             return false;
         }
-        if self.tap.wants_full() {
-            return true;
-        }
-        let fits = length <= self.window_left;
+        let fits = length <= self.allowance;
         if fits {
-            self.window_left -= length;
+            self.allowance -= length;
         }
         fits
     }
@@ -191,11 +199,149 @@ impl Cutter {
         }
     }
 
-    fn renew_window(&mut self) {
-        let now = Instant::now();
-        if now >= self.window_end {
-            self.window_end = now + WINDOW;
-            self.window_left = WINDOW_BYTES;
+    fn fill_allowance(&mut self, now: Instant) {
+        let budget = if self.tap.wants_full() { FULL_BUDGET } else { STATE_BUDGET };
+        let passed = now.saturating_duration_since(self.filled_at).min(Duration::from_secs(1));
+        let microseconds = usize::try_from(passed.as_micros()).unwrap_or(0);
+        let earned = microseconds.saturating_mul(budget.per_second) / 1_000_000;
+        self.allowance = self.allowance.saturating_add(earned).min(budget.most);
+        self.filled_at = now;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use linelamp_core::AgentName;
+    use linelamp_core::driver::{Decoder, DecoderOptions, Driver, Source};
+    use proptest::prelude::*;
+
+    use super::super::bell::Bell;
+    use super::super::tap::Taken;
+    use super::*;
+
+    /// Lines that begin with `d` are detail.
+    #[derive(Debug)]
+    struct Letters;
+
+    impl Driver for Letters {
+        fn agent(&self) -> AgentName {
+            "letters".into()
         }
+
+        fn is_program(&self, _: &str) -> bool {
+            false
+        }
+
+        fn decoder(&self, _: Source, _: DecoderOptions) -> Option<Box<dyn Decoder>> {
+            None
+        }
+
+        fn keep(&self, _: Direction, line: &[u8]) -> Keep {
+            if line.starts_with(b"d") { Keep::May } else { Keep::Must }
+        }
+    }
+
+    fn cutter() -> Cutter {
+        let tap = Arc::new(Tap::new(Bell::new().expect("a bell"), Box::new(|_| true)));
+        tap.set_driver(Some(Arc::new(Letters)));
+        tap.set_full(false);
+        Cutter::new(tap, Direction::FromAgent)
+    }
+
+    /// Everything offered so far: lines with their numbers, and gaps.
+    fn taken(tap: &Tap) -> (Vec<(u64, Vec<u8>)>, u64) {
+        let (mut lines, mut gaps) = (Vec::new(), 0);
+        while let Taken::Block(block) = tap.take() {
+            let mut bytes = block.bytes.as_slice();
+            for item in block.items {
+                match item {
+                    Item::Line { length, number, .. } => {
+                        let (line, rest) = bytes.split_at(length);
+                        lines.push((number, line.to_vec()));
+                        bytes = rest;
+                    }
+                    Item::Gap { lines, .. } => gaps += lines,
+                }
+            }
+        }
+        (lines, gaps)
+    }
+
+    proptest! {
+        #[test]
+        fn lines_are_the_same_however_the_bytes_are_cut(
+            text in prop::collection::vec(prop_oneof![Just(b'\n'), Just(b'\r'), Just(b'd'), any::<u8>()], 0..400),
+            cuts in prop::collection::vec(1_usize..50, 1..20),
+        ) {
+            let mut cutter = cutter();
+            let mut rest = text.as_slice();
+            for cut in cuts.iter().cycle() {
+                if rest.is_empty() {
+                    break;
+                }
+                let (chunk, later) = rest.split_at((*cut).min(rest.len()));
+                cutter.feed(chunk, Timestamp::UNIX_EPOCH);
+                rest = later;
+            }
+            cutter.finish(Timestamp::UNIX_EPOCH);
+            let expected: Vec<_> = text
+                .split(|byte| *byte == b'\n')
+                .map(|line| line.strip_suffix(b"\r").unwrap_or(line).to_vec())
+                .filter(|line| !line.is_empty())
+                .collect();
+            let (lines, gaps) = taken(&cutter.tap);
+            prop_assert_eq!(gaps, 0);
+            prop_assert!(lines.iter().map(|(number, _)| *number).eq(1..=expected.len() as u64));
+            prop_assert_eq!(lines.into_iter().map(|(_, line)| line).collect::<Vec<_>>(), expected);
+        }
+    }
+
+    #[test]
+    fn a_flood_of_detail_keeps_every_line_of_state_and_the_one_after_it() {
+        let mut cutter = cutter();
+        let detail = "d".repeat(999);
+        let mut expected = 0;
+        for number in 1..=20_000 {
+            let state = number % 500 == 0;
+            let line = if state { format!("s{number}\n") } else { format!("{detail}\n") };
+            expected += u64::from(state);
+            cutter.feed(line.as_bytes(), Timestamp::UNIX_EPOCH);
+        }
+        cutter.finish(Timestamp::UNIX_EPOCH);
+        let (lines, gaps) = taken(&cutter.tap);
+        assert_eq!(lines.iter().filter(|(_, line)| line[0] == b's').count() as u64, expected);
+        assert_eq!(lines.len() as u64 + gaps, 20_000, "every line is kept or counted");
+        assert!(gaps > 10_000);
+        for pair in lines.windows(2).filter(|pair| pair[0].1[0] == b's') {
+            assert_eq!(pair[1].0, pair[0].0 + 1);
+        }
+    }
+
+    #[test]
+    fn the_bytes_that_wait_are_bounded_and_a_small_line_outlives_large_ones() {
+        let mut cutter = cutter();
+        let mut large = vec![b's'; 1 << 20];
+        large.push(b'\n');
+        for _ in 0..40 {
+            cutter.feed(&large, Timestamp::UNIX_EPOCH);
+        }
+        cutter.feed(b"small\n", Timestamp::UNIX_EPOCH);
+        let (lines, _) = taken(&cutter.tap);
+        assert!(lines.len() <= 13, "{}", lines.len());
+        assert_eq!(lines.last().map(|(_, line)| line.as_slice()), Some(&b"small"[..]));
+        assert_eq!(cutter.tap.lost.load(Ordering::Relaxed), 28);
+    }
+
+    #[test]
+    fn a_line_over_the_limit_is_a_gap_of_its_own() {
+        let mut cutter = cutter();
+        let chunk = vec![b'x'; 1 << 20];
+        for _ in 0..9 {
+            cutter.feed(&chunk, Timestamp::UNIX_EPOCH);
+        }
+        assert!(cutter.carry.capacity() <= LONGEST_LINE);
+        cutter.feed(b"\nafter\n", Timestamp::UNIX_EPOCH);
+        let (lines, gaps) = taken(&cutter.tap);
+        assert_eq!((lines, gaps), (vec![(2, b"after".to_vec())], 1));
     }
 }

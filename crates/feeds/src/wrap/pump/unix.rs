@@ -13,7 +13,7 @@ use super::super::cutter::Cutter;
 use super::super::signal::{close_from, fork_self, leave_copy};
 
 /// Bytes moved at once. Larger is not faster: the chunk should stay in the cache until it is cut.
-const CHUNK: usize = 256 << 10;
+const CHUNK: usize = 128 << 10;
 
 /// So long a reader may take nothing once the agent is gone before the rest is handed over.
 const STALLED: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
