@@ -16,15 +16,24 @@ pub enum Detail {
 }
 
 impl Detail {
+    /// The lesser of two levels: what is both wanted and granted.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Content, Self::Content) => Self::Content,
+            _ => Self::Metadata,
+        }
+    }
+
     /// The event as this level shows it. No copy is made where nothing must be taken away.
     pub fn apply(self, event: &Arc<Event>) -> Arc<Event> {
         match self {
-            Self::Content => Arc::clone(event),
-            Self::Metadata => {
+            Self::Metadata if event.body.holds_content() => {
                 let mut bare = Event::clone(event);
                 bare.body.redact();
                 Arc::new(bare)
             }
+            Self::Metadata | Self::Content => Arc::clone(event),
         }
     }
 }

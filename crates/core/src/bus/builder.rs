@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::clock::{Clock, SystemClock};
 use super::engine::Engine;
 use super::handle::Bus;
-use super::order::Shared;
 use super::rate::Rate;
+use super::shared::Shared;
 use crate::id::Seq;
 use crate::journal::Journal;
 use crate::state::Resolver;
@@ -51,8 +51,8 @@ impl Builder {
     /// Goes on with saved evidence; `next_seq` is the number the resolver was restored with.
     #[must_use]
     pub fn restore(mut self, resolver: Resolver, next_seq: Seq) -> Self {
+        self.next = next_seq.max(resolver.next_seq());
         self.engine = Box::new(resolver);
-        self.next = next_seq;
         self
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::draft::Draft;
 use crate::event::{Event, Origin, Status};
 use crate::id::{Seq, SessionKey};
-use crate::state::{Answer, Resolver, SessionRecord, SessionState};
+use crate::state::{Answer, Explanation, Resolver, SessionRecord, SessionState};
 
 /// Makes events of drafts. See [`Resolver`] for the contract.
 pub(super) trait Engine: Send {
@@ -21,6 +21,18 @@ pub(super) trait Engine: Send {
 
     /// Lets time pass.
     fn tick(&mut self, now: Timestamp, out: &mut Vec<Event>);
+
+    /// The authoritative feed of a session is gone, and nobody saw its process end.
+    fn feed_closed(
+        &mut self,
+        session: &SessionKey,
+        at: Timestamp,
+        origin: &Origin,
+        out: &mut Vec<Event>,
+    );
+
+    /// Why a session is in its state.
+    fn explain(&self, session: &SessionKey, now: Timestamp) -> Option<Explanation>;
 
     /// The state of every session.
     fn snapshot(&self) -> Vec<SessionState>;
@@ -42,6 +54,20 @@ impl Engine for Resolver {
 
     fn tick(&mut self, now: Timestamp, out: &mut Vec<Event>) {
         Self::tick(self, now, out);
+    }
+
+    fn feed_closed(
+        &mut self,
+        session: &SessionKey,
+        at: Timestamp,
+        origin: &Origin,
+        out: &mut Vec<Event>,
+    ) {
+        Self::feed_closed(self, session, at, origin, out);
+    }
+
+    fn explain(&self, session: &SessionKey, now: Timestamp) -> Option<Explanation> {
+        Self::explain(self, session, now)
     }
 
     fn snapshot(&self) -> Vec<SessionState> {

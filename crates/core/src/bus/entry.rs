@@ -5,11 +5,17 @@ use std::sync::Arc;
 use super::backlog::Backlog;
 use super::guard::contain;
 use super::order::Order;
-use crate::event::Event;
+use crate::event::{Body, Event};
 use crate::id::SessionKey;
 use crate::journal::{Committed, Entry, Position};
 
-/// The entry of `events`, with the evidence of every session they or `touched` name.
+/// True for what changes so often, and means so little for a restart, that the evidence is not saved for
+/// it alone.
+pub(super) fn is_piece(body: &Body) -> bool {
+    matches!(body, Body::MessageDelta(_) | Body::ToolProgress(_))
+}
+
+/// The entry of `events`, with the evidence of every session they or `touched` name. Pieces name none.
 pub(super) fn make(
     order: &Order,
     position: Option<Position>,
@@ -20,7 +26,7 @@ pub(super) fn make(
 ) -> Entry {
     let mut keys: Vec<&SessionKey> = touched.iter().collect();
     for event in &events {
-        if !keys.contains(&&event.session) {
+        if !is_piece(&event.body) && !keys.contains(&&event.session) {
             keys.push(&event.session);
         }
     }

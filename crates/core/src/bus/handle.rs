@@ -17,19 +17,18 @@ use super::guard::contain;
 use super::lane::Lane;
 use super::lane_state::LaneState;
 use super::mailbox::Mailbox;
-use super::order::Shared;
 use super::publisher::Publisher;
 use super::pump;
 use super::rate::Rate;
 use super::setup::{AddSinkError, SinkSetup};
+use super::shared::Shared;
 use super::stats::BusStats;
 use super::subscribe::Subscription;
 use super::supply::Supply;
-use crate::detail::Detail;
 use crate::event::Trust;
-use crate::id::{FeedName, SinkName};
+use crate::id::{FeedName, SessionKey, SinkName};
 use crate::sink::Outbox;
-use crate::state::SessionState;
+use crate::state::{Explanation, SessionState};
 
 /// Orders events, resolves state, fans out. Cheap to clone; closed when the last clone is dropped.
 #[derive(Clone)]
@@ -87,6 +86,19 @@ impl Bus {
         self.owner.shared.moment().states
     }
 
+    /// The state of one session now.
+    pub fn session(&self, session: &SessionKey) -> Option<SessionState> {
+        let record = self.owner.shared.lock().engine.record(session)?;
+        Some(record.state.clone())
+    }
+
+    /// Why a session is in its state: what decided, what was overruled, what would change it.
+    pub fn explain(&self, session: &SessionKey) -> Option<Explanation> {
+        let shared = &self.owner.shared;
+        let now = shared.clock.now();
+        shared.lock().engine.explain(session, now)
+    }
+
     /// Lets time pass: claims age. The host calls it every 250 ms.
     pub fn tick(&self, now: Timestamp) {
         self.owner.shared.tick(now);
@@ -127,10 +139,6 @@ impl Bus {
             Err(source) => return Err(AddSinkError::Build { name, source }),
         };
         let needs = needs.unwrap_or_else(|| contain(|| sink.needs()).unwrap_or_default());
-        let granted = match (detail, needs.detail) {
-            (Detail::Content, Detail::Content) => Detail::Content,
-            _ => Detail::Metadata,
-        };
         let mut lanes = lock(&self.owner.lanes);
         if taken(&lanes) {
             return Err(AddSinkError::Exists(name));
@@ -142,7 +150,14 @@ impl Bus {
         let (moment, ring) = shared.join_bare();
         let mailbox = Mailbox::new(limits, moment.upto);
         let durable = outbox.is_some();
-        let state = Arc::new(LaneState::new(name, filter, granted, needs.deltas, durable, mailbox));
+        let state = Arc::new(LaneState::new(
+            name,
+            filter,
+            detail.and(needs.detail),
+            needs.deltas,
+            durable,
+            mailbox,
+        ));
         let mut tasks = Vec::with_capacity(2);
         if !durable {
             let crowd = limits.items / 2;

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::filter::Filter;
 use super::mailbox::Mailbox;
-use super::order::Shared;
+use super::shared::Shared;
 use super::sink_state::{Change, SinkState};
 use super::stats::LaneStats;
 use crate::detail::Detail;

@@ -7,16 +7,16 @@
 //!
 //! A mailbox is plain data behind its lane's lock. It counts every event it is offered exactly once.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::merge;
+use super::open_keys::OpenKeys;
 use super::setup::MailboxLimits;
 use super::slots::{Slot, Slots};
 use super::stats::Counts;
 use crate::detail::Detail;
 use crate::event::{CoalesceKey, Delivery, Event, GapReason};
-use crate::id::{Seq, SessionKey};
+use crate::id::Seq;
 
 /// The queue of one sink.
 #[derive(Debug)]
@@ -24,10 +24,7 @@ pub(super) struct Mailbox {
     slots: Slots<Entry>,
     bytes: usize,
     limits: MailboxLimits,
-    /// The newest piece of each message or output that may still be joined. An essential event of the
-    /// session takes the session out: no piece moves across it. Never more than what is queued.
-    pieces: HashMap<SessionKey, HashMap<CoalesceKey, Slot>>,
-    latest: HashMap<CoalesceKey, Slot>,
+    open: OpenKeys,
     lost: Option<Lost>,
     /// Items of the ring below this are part of the last gap.
     resume: u64,
@@ -70,8 +67,7 @@ impl Mailbox {
             slots: Slots::new(),
             bytes: 0,
             limits,
-            pieces: HashMap::new(),
-            latest: HashMap::new(),
+            open: OpenKeys::default(),
             lost: None,
             resume: 0,
             told: GapReason::Overflow,
@@ -100,14 +96,12 @@ impl Mailbox {
         }
         match event.delivery() {
             Delivery::Essential => {
-                if !self.pieces.is_empty() {
-                    self.pieces.remove(&event.session);
-                }
+                self.open.close(&event.session);
                 self.insert(event, Delivery::Essential);
             }
             Delivery::Append(key) => self.push_piece(event, key),
             Delivery::Latest(key) => {
-                if let Some(slot) = self.latest.get(&key).copied() {
+                if let Some(slot) = self.open.latest(&key) {
                     self.take(slot);
                     self.counts.superseded += 1;
                 }
@@ -235,8 +229,7 @@ impl Mailbox {
             self.counts.dropped.drained += 1;
             return;
         }
-        let open = self.pieces.get(&event.session).and_then(|open| open.get(&key));
-        if let Some(slot) = open.copied() {
+        if let Some(slot) = self.open.piece(&event.session, &key) {
             let entry = self.slots.get_mut(slot);
             if let Some(growth) = merge::growth(&entry.event, &event)
                 && self.bytes + growth <= self.limits.bytes
@@ -275,55 +268,28 @@ impl Mailbox {
             }
         }
         self.bytes += bytes;
-        let slot = match &class {
-            Delivery::Append(key) => {
-                let (session, key) = (event.session.clone(), key.clone());
-                let slot = self.slots.push(Entry { event, bytes, class }, true);
-                self.pieces.entry(session).or_default().insert(key, slot);
-                return;
-            }
-            Delivery::Latest(key) => Some(key.clone()),
-            Delivery::Essential | Delivery::Sheddable => None,
-        };
-        let at = self.slots.push(Entry { event, bytes, class }, soft);
-        if let Some(key) = slot {
-            self.latest.insert(key, at);
-        }
+        let session = event.session.clone();
+        let slot = self.slots.push(Entry { event, bytes, class }, soft);
+        self.open.put(&session, &self.slots.get(slot).class, slot);
     }
 
     /// Takes an entry out, with what points to it.
     fn take(&mut self, slot: Slot) -> Entry {
         let entry = self.slots.remove(slot);
         self.bytes -= entry.bytes;
-        match &entry.class {
-            Delivery::Append(key) => {
-                if let Some(open) = self.pieces.get_mut(&entry.event.session)
-                    && open.get(key) == Some(&slot)
-                {
-                    open.remove(key);
-                    if open.is_empty() {
-                        self.pieces.remove(&entry.event.session);
-                    }
-                }
-            }
-            Delivery::Latest(key) => {
-                self.latest.remove(key);
-            }
-            Delivery::Essential | Delivery::Sheddable => {}
-        }
+        self.open.forget(&entry.event.session, &entry.class, slot);
         entry
     }
 
     fn clear(&mut self) {
         self.slots.clear();
         self.bytes = 0;
-        self.pieces.clear();
-        self.latest.clear();
+        self.open = OpenKeys::default();
     }
 
     /// How many keys are remembered.
     #[cfg(test)]
     pub(super) fn remembered(&self) -> usize {
-        self.latest.len() + self.pieces.values().map(HashMap::len).sum::<usize>()
+        self.open.len()
     }
 }

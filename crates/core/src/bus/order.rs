@@ -1,68 +1,27 @@
-//! The publish lock: where drafts become events in one order.
-//!
-//! Everything under the lock is short and synchronous: the resolver, the numbers, the ring, the
-//! journal's queue. No I/O, no waiting, no code of feeds or sinks. Lock order: a lane may hold its
-//! mailbox and then take this lock; whoever holds this lock takes no other one but the ring's.
+//! What the publish lock protects: the engine, the numbers, the counters.
 
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::backlog::Backlog;
-use super::clock::Clock;
 use super::counter::{KindCounts, Latency};
-use super::engine::{Engine, sessions_since};
+use super::engine::Engine;
 use super::feed_state::FeedState;
 use super::guard::contain;
+use super::item::{Item, Moment};
 use super::publisher::PublishError;
-use super::ring::{Ring, RingReceiver};
-use super::{entry, validate};
-use crate::detail::Detail;
+use super::ring::Ring;
 use crate::draft::Draft;
-use crate::event::{Body, Event, Origin, Scope, Trust};
-use crate::id::{EventId, Seq, SessionKey};
-use crate::journal::{Committed, Journal, Position};
+use crate::event::Event;
+use crate::id::Seq;
 use crate::state::{Answer, SessionState};
 
-/// One event on the ring.
-#[derive(Debug)]
-pub(super) struct Item {
-    /// How many events were put on the ring before this one; without holes, unlike `seq`.
-    pub(super) ordinal: u64,
-    /// The event in full.
-    pub(super) event: Arc<Event>,
-    /// The event without content, made once for all lanes that want it so.
-    bare: OnceLock<Arc<Event>>,
-}
-
-impl Item {
-    /// The event as `detail` shows it.
-    pub(super) fn view(&self, detail: Detail) -> Arc<Event> {
-        match detail {
-            Detail::Content => Arc::clone(&self.event),
-            Detail::Metadata => {
-                Arc::clone(self.bare.get_or_init(|| Detail::Metadata.apply(&self.event)))
-            }
-        }
-    }
-}
-
-/// What publishers, lanes and the bus itself share.
-pub(super) struct Shared {
-    order: Mutex<Order>,
-    ring: Ring<Arc<Item>>,
-    pub(super) journal: Option<Arc<dyn Journal>>,
-    pub(super) clock: Arc<dyn Clock>,
-    pub(super) host: Arc<str>,
-    pub(super) backlog: Arc<Backlog>,
-}
-
-/// What the lock protects.
+/// The state behind the lock.
 pub(super) struct Order {
     pub(super) engine: Box<dyn Engine>,
-    closed: bool,
+    pub(super) closed: bool,
     /// Made by the engine and not on the ring yet.
-    fresh: Vec<Event>,
+    pub(super) fresh: Vec<Event>,
     ordinal: u64,
     head: Seq,
     pub(super) next: Seq,
@@ -70,232 +29,23 @@ pub(super) struct Order {
     pub(super) latency: Latency,
 }
 
-/// The state of sessions at one moment, and where the ring goes on from there.
-pub(super) struct Moment {
-    pub(super) states: Vec<SessionState>,
-    /// The newest event that is in the states.
-    pub(super) upto: Seq,
-    /// The first event on the ring that is not.
-    pub(super) ordinal: u64,
-}
-
-impl Shared {
-    pub(super) fn new(
-        engine: Box<dyn Engine>,
-        next: Seq,
-        capacity: usize,
-        journal: Option<Arc<dyn Journal>>,
-        clock: Arc<dyn Clock>,
-        host: Arc<str>,
-    ) -> Self {
-        Self {
-            order: Mutex::new(Order {
-                engine,
-                closed: false,
-                fresh: Vec::with_capacity(16),
-                ordinal: 0,
-                head: Seq(next.0.saturating_sub(1)),
-                next,
-                kinds: KindCounts::default(),
-                latency: Latency::default(),
-            }),
-            ring: Ring::new(capacity),
-            journal,
-            clock,
-            host,
-            backlog: Arc::new(Backlog::new()),
-        }
-    }
-
-    /// Publishes one draft of a live feed.
-    pub(super) fn publish(&self, feed: &FeedState, draft: Draft) -> Result<Answer, PublishError> {
-        validate::check(&draft).map_err(|problem| feed.refuse(problem))?;
-        let mut order = self.lock();
-        if order.closed {
-            return Err(PublishError::Closed);
-        }
-        let sample = order.latency.start();
-        let now = self.clock.now();
-        if !feed.admit(now, draft.body.is_essential()) {
-            return Err(PublishError::OverRate);
-        }
-        let session = self.journal.is_some().then(|| draft.session.clone());
-        let answer = order.accept(draft, feed, now);
-        self.release(&mut order, None, session.as_slice(), None);
-        order.latency.stop(sample);
-        answer
-    }
-
-    /// Publishes the drafts of one input, whole and contiguous.
-    pub(super) fn publish_all(
-        &self,
-        feed: &FeedState,
-        position: Option<Position>,
-        drafts: Vec<Draft>,
-        mut committed: Option<Committed>,
-    ) -> Result<Vec<Result<Answer, PublishError>>, PublishError> {
-        let checked: Vec<_> =
-            drafts.into_iter().map(|draft| validate::check(&draft).map(|()| draft)).collect();
-        let mut touched = Vec::new();
-        let mut order = self.lock();
-        if order.closed {
-            return Err(PublishError::Closed);
-        }
-        let now = self.clock.now();
-        let answers = checked
-            .into_iter()
-            .map(|checked| {
-                let draft = checked.map_err(|problem| feed.refuse(problem))?;
-                feed.charge(now);
-                if self.journal.is_some() && !touched.contains(&draft.session) {
-                    touched.push(draft.session.clone());
-                }
-                order.accept(draft, feed, now)
-            })
-            .collect();
-        if self.journal.is_some() {
-            self.release(&mut order, position, &touched, committed.take());
-        } else {
-            self.release(&mut order, None, &[], None);
-        }
-        drop(order);
-        if let Some(Committed(tell)) = committed {
-            // Nothing will ever be durable here: published is all there is to tell.
-            if let Err(panic) = contain(tell) {
-                tracing::error!("a source {panic} when it was told of a commit");
-            }
-        }
-        Ok(answers)
-    }
-
-    /// Lets time pass for every session.
-    pub(super) fn tick(&self, now: Timestamp) {
-        let mut order = self.lock();
-        if order.closed {
-            return;
-        }
-        let Order { engine, fresh, .. } = &mut *order;
-        if contain(|| engine.tick(now, fresh)).is_err() {
-            tracing::error!("resolver panicked while time passed");
-        }
-        if !order.fresh.is_empty() {
-            self.release(&mut order, None, &[], None);
-        }
-    }
-
-    /// Says something about the bus itself. It has a place on the ring and none in the history: it
-    /// carries the newest number and is not handed to the journal.
-    pub(super) fn announce(&self, body: impl Into<Body>) {
-        let mut order = self.lock();
-        if order.closed {
-            return;
-        }
-        let event = self.own_event(order.head, body.into());
-        order.kinds.count(event.body.kind());
-        order.put(&self.ring, Arc::new(event));
-    }
-
-    /// An event of the bus itself, with `seq` as its number.
-    pub(super) fn own_event(&self, seq: Seq, body: Body) -> Event {
-        let now = self.clock.now();
-        Event {
-            id: EventId::random(now),
-            seq,
-            session: SessionKey::new("linelamp", "bus"),
-            session_seq: 0,
-            at: now,
-            observed_at: now,
-            origin: Origin {
-                feed: "bus".into(),
-                trust: Trust::Authoritative,
-                pid: None,
-                host: Arc::clone(&self.host),
-            },
-            scope: Scope::Main,
-            body,
-        }
-    }
-
-    /// The state of every session now.
-    pub(super) fn moment(&self) -> Moment {
-        let order = self.lock();
-        order.moment(order.engine.snapshot())
-    }
-
-    /// The sessions somebody must be told who missed everything from `first` on.
-    pub(super) fn moment_since(&self, first: Seq) -> Moment {
-        let order = self.lock();
-        order.moment(sessions_since(&*order.engine, first))
-    }
-
-    /// A reader of the ring, with the state as it was right before the reader's first event.
-    pub(super) fn join(&self) -> (Moment, RingReceiver<Arc<Item>>) {
-        let order = self.lock();
-        (order.moment(order.engine.snapshot()), self.ring.receiver())
-    }
-
-    /// A reader of the ring, and its place, without the state.
-    pub(super) fn join_bare(&self) -> (Moment, RingReceiver<Arc<Item>>) {
-        let order = self.lock();
-        (order.moment(Vec::new()), self.ring.receiver())
-    }
-
-    /// Refuses everything from now on. What is on the ring stays readable.
-    pub(super) fn close(&self) {
-        self.lock().closed = true;
-        self.ring.close();
-        self.backlog.close();
-    }
-
-    pub(super) fn is_closed(&self) -> bool {
-        self.lock().closed
-    }
-
-    pub(super) fn ring_len(&self) -> usize {
-        self.ring.len()
-    }
-
-    pub(super) fn lock(&self) -> MutexGuard<'_, Order> {
-        // A panic under the lock is contained where it happens; should one escape, the host lives on.
-        self.order.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Puts what the engine made on the ring and hands it to the journal.
-    fn release(
-        &self,
-        order: &mut Order,
-        position: Option<Position>,
-        touched: &[SessionKey],
-        committed: Option<Committed>,
-    ) {
-        let mut fresh = std::mem::take(&mut order.fresh);
-        for event in &fresh {
-            order.head = order.head.max(event.seq);
-            order.next = order.next.max(Seq(event.seq.0 + 1));
-            order.kinds.count(event.body.kind());
-        }
-        if let Some(journal) = &self.journal {
-            let events: Vec<_> = fresh.drain(..).map(Arc::new).collect();
-            for event in &events {
-                order.put(&self.ring, Arc::clone(event));
-            }
-            let entry = entry::make(order, position, events, touched, committed, &self.backlog);
-            if contain(|| journal.append(entry)).is_err() {
-                tracing::error!("journal panicked; its entry is lost");
-            }
-        } else {
-            for event in fresh.drain(..) {
-                order.put(&self.ring, Arc::new(event));
-            }
-        }
-        // The buffer is used again: publishing allocates no vector.
-        order.fresh = fresh;
-    }
-}
-
 impl Order {
+    /// Nothing published yet; the first event gets `next`.
+    pub(super) fn new(engine: Box<dyn Engine>, next: Seq) -> Self {
+        Self {
+            engine,
+            closed: false,
+            fresh: Vec::with_capacity(16),
+            ordinal: 0,
+            head: Seq(next.0.saturating_sub(1)),
+            next,
+            kinds: KindCounts::default(),
+            latency: Latency::default(),
+        }
+    }
+
     /// Runs the engine on one draft. A panic in it costs this draft only.
-    fn accept(
+    pub(super) fn accept(
         &mut self,
         mut draft: Draft,
         feed: &FeedState,
@@ -322,9 +72,19 @@ impl Order {
         }
     }
 
-    fn put(&mut self, ring: &Ring<Arc<Item>>, event: Arc<Event>) {
-        ring.send(Arc::new(Item { ordinal: self.ordinal, event, bare: OnceLock::new() }));
+    /// Puts an event on the ring.
+    pub(super) fn put(&mut self, ring: &Ring<Arc<Item>>, event: Arc<Event>) {
+        ring.send(Arc::new(Item::new(self.ordinal, event)));
         self.ordinal += 1;
+    }
+
+    /// Counts the events the engine made, and takes note of the numbers they got.
+    pub(super) fn note_fresh(&mut self) {
+        for event in &self.fresh {
+            self.head = self.head.max(event.seq);
+            self.next = self.next.max(Seq(event.seq.0 + 1));
+            self.kinds.count(event.body.kind());
+        }
     }
 
     /// Events put on the ring so far.
@@ -337,7 +97,8 @@ impl Order {
         self.head
     }
 
-    fn moment(&self, states: Vec<SessionState>) -> Moment {
+    /// The state `states` as of now.
+    pub(super) fn moment(&self, states: Vec<SessionState>) -> Moment {
         Moment { states, upto: self.head, ordinal: self.ordinal }
     }
 }

@@ -4,10 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::feed_state::FeedState;
-use super::order::Shared;
+use super::shared::Shared;
 use crate::draft::Draft;
 use crate::event::Trust;
-use crate::id::FeedName;
+use crate::id::{FeedName, SessionKey};
 use crate::journal::{Committed, Position};
 use crate::state::Answer;
 
@@ -77,6 +77,12 @@ impl Publisher {
         committed: Option<Committed>,
     ) -> Result<Vec<Result<Answer, PublishError>>, PublishError> {
         self.shared.publish_all(&self.feed, position, drafts, committed)
+    }
+
+    /// Says that the feed lost sight of a session: the stream it sat in is gone and nobody saw the process
+    /// end. From here on the word of others counts for the session.
+    pub fn lost(&self, session: &SessionKey) {
+        self.shared.feed_closed(&self.feed, session);
     }
 
     /// Waits until the feed may take its next input: the journal has room and the feed is within its

@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
+use super::item::Item;
 use super::lane_state::LaneState;
-use super::order::Item;
 use super::ring::{RingReceiver, Taken};
 use crate::event::Event;
 use crate::id::Seq;

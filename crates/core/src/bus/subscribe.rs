@@ -3,8 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::order::{Item, Shared};
+use super::item::Item;
 use super::ring::{RingReceiver, Taken};
+use super::shared::Shared;
 use crate::event::Event;
 use crate::id::Seq;
 use crate::state::SessionState;

@@ -15,7 +15,7 @@ use crate::draft::Draft;
 use crate::event::*;
 use crate::id::{EventId, Seq, SessionKey};
 use crate::sink::{BoxFuture, DeliverError, Sink, SinkFactory, SinkNeeds};
-use crate::state::{Answer, SessionRecord, SessionState};
+use crate::state::{Answer, Explanation, SessionRecord, SessionState};
 
 pub(super) fn start() -> Timestamp {
     "2026-11-30T09:00:00Z".parse().expect("a timestamp")
@@ -195,6 +195,23 @@ impl Engine for Echo {
             self.next += 1;
             out.push(event);
         }
+    }
+
+    fn feed_closed(
+        &mut self,
+        session: &SessionKey,
+        at: Timestamp,
+        _: &Origin,
+        out: &mut Vec<Event>,
+    ) {
+        let mut event = status(self.next, session.id.as_str(), Status::Stale);
+        event.observed_at = at;
+        self.next += 1;
+        out.push(event);
+    }
+
+    fn explain(&self, _: &SessionKey, _: Timestamp) -> Option<Explanation> {
+        None
     }
 
     fn snapshot(&self) -> Vec<SessionState> {

@@ -36,7 +36,7 @@ pub fn event_schema() -> Value {
         "properties": {
             "v": { "const": VERSION },
             "id": id,
-            "seq": { "type": "integer", "minimum": 1 },
+            "seq": { "type": "integer", "minimum": 0 },
             "session": session,
             "session_seq": { "type": "integer", "minimum": 0 },
             "at": time,

@@ -120,6 +120,10 @@ impl Serialize for Event {
 
 impl Event {
     /// The event as one line of JSON, without a line end.
+    ///
+    /// # Panics
+    ///
+    /// Never: no event holds anything that JSON cannot.
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).expect("an event holds nothing that JSON cannot")
     }
@@ -166,6 +170,10 @@ impl Serialize for Draft {
 
 impl Draft {
     /// The draft as one line of JSON, without a line end.
+    ///
+    /// # Panics
+    ///
+    /// Never: no draft holds anything that JSON cannot.
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).expect("a draft holds nothing that JSON cannot")
     }
