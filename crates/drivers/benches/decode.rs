@@ -48,28 +48,28 @@ fn line(number: usize) -> String {
         ),
         n @ (20 | 30 | 40) => format!(
             r#"{{"type":"assistant","message":{{"id":"msg_{turn}_{n}","type":"message","role":"assistant","model":"model-5","content":[{{"type":"text","text":"{}"}}],"stop_reason":null,"usage":{{"input_tokens":2571,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":1}}}},"request_id":"req_{number}",{tail}}}"#,
-            text(900)
+            text(600)
         ),
         n @ (21 | 31 | 41) => format!(
             r#"{{"type":"assistant","message":{{"id":"msg_{turn}_{n}","type":"message","role":"assistant","model":"model-5","content":[{{"type":"tool_use","id":"toolu_{number}","name":"Edit","input":{{"file_path":"/home/me/project/src/main.rs","old_string":"{}","new_string":"{}"}}}}],"stop_reason":null,"usage":{{"input_tokens":2571,"output_tokens":1}}}},{tail}}}"#,
-            text(300),
-            text(300)
+            text(200),
+            text(200)
         ),
         22 | 32 | 42 => format!(
             r#"{{"type":"user","message":{{"role":"user","content":[{{"tool_use_id":"toolu_{}","type":"tool_result","content":"{}","is_error":false}}]}},{tail},"tool_use_result":{{"stdout":"{}","stderr":"","interrupted":false}},"tool_result_meta":[{{"id":"toolu_{}","permission_decision":{{"decision":"accept","source":"config"}}}}]}}"#,
             number - 1,
-            text(600),
-            text(600),
+            text(350),
+            text(350),
             number - 1
         ),
         49 => format!(
             r#"{{"duration_api_ms":573,"stop_reason":"end_turn","session_id":"{SESSION}","total_cost_usd":{}.5,"usage":{{"input_tokens":5233,"output_tokens":63}},"modelUsage":{{"model-5":{{"inputTokens":5233,"costUSD":0.02}}}},"permission_denials":[],"terminal_reason":"completed","is_error":false,"num_turns":2,"subtype":"success","result":"{}","type":"result","duration_ms":1729}}"#,
             turn,
-            text(700)
+            text(600)
         ),
         n => format!(
             r#"{{"type":"stream_event","event":{{"type":"content_block_delta","index":0,"delta":{{"type":"text_delta","text":"{}"}}}},{tail},"api_message_id":"msg_{turn}"}}"#,
-            text(6 + n * 3)
+            text(6 + n * 3 / 2)
         ),
     }
 }

@@ -5,9 +5,9 @@ use memchr::memchr2;
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGHS: u64 = 0x8080_8080_8080_8080;
 
-/// Strings longer than this many bytes are searched by memchr, whose set-up costs more than it
-/// saves on the short ones that make up most of a line.
-const SHORT: usize = 32;
+/// After this many bytes without a quote or escape a string is searched by memchr, whose set-up
+/// costs more than it saves on the short ones that make up most of a line.
+const SHORT: usize = 48;
 
 /// Bit 7 of each byte of `word` that equals `byte` (exact for the lowest such byte).
 const fn equal(word: u64, byte: u8) -> u64 {
@@ -15,12 +15,8 @@ const fn equal(word: u64, byte: u8) -> u64 {
     x.wrapping_sub(ONES) & !x & HIGHS
 }
 
-/// Bit 7 of each byte of `word` that is below 0x20 (exact for the lowest such byte).
-const fn control(word: u64) -> u64 {
-    word.wrapping_sub(ONES * 0x20) & !word & HIGHS
-}
-
 /// The first position at or after `at` that is not JSON white space.
+#[inline]
 pub(super) fn skip_space(bytes: &[u8], mut at: usize) -> usize {
     while let Some(b' ' | b'\t' | b'\n' | b'\r') = bytes.get(at) {
         at += 1;
@@ -29,41 +25,43 @@ pub(super) fn skip_space(bytes: &[u8], mut at: usize) -> usize {
 }
 
 /// Position after the closing quote of the string whose first content byte is at `at`, and whether
-/// the string holds an escape.
+/// the string holds an escape. Raw control characters are not looked for.
+#[inline]
 pub(super) fn skip_string(bytes: &[u8], mut at: usize) -> Option<(usize, bool)> {
     let mut escaped = false;
-    let start = at;
+    let mut run = at;
     loop {
-        while let Some(chunk) = bytes.get(at..).and_then(<[u8]>::first_chunk::<8>) {
+        if let Some(chunk) = bytes.get(at..).and_then(<[u8]>::first_chunk::<8>) {
             let word = u64::from_le_bytes(*chunk);
-            let hits = equal(word, b'"') | equal(word, b'\\') | control(word);
-            if hits != 0 {
-                at += (hits.trailing_zeros() / 8) as usize;
-                break;
-            }
-            at += 8;
-            if at - start > SHORT {
-                let rest = bytes.get(at..)?;
-                let hit = memchr2(b'"', b'\\', rest)?;
-                if rest.get(..hit)?.iter().any(|byte| *byte < 0x20) {
-                    return None;
+            let hits = equal(word, b'"') | equal(word, b'\\');
+            if hits == 0 {
+                at += 8;
+                if at - run >= SHORT {
+                    at += memchr2(b'"', b'\\', bytes.get(at..)?)?;
+                    run = at;
                 }
-                at += hit;
-                break;
+                continue;
             }
+            at += (hits.trailing_zeros() / 8) as usize;
         }
         match bytes.get(at)? {
             b'"' => return Some((at + 1, escaped)),
             b'\\' => {
                 escaped = true;
                 at = skip_escape(bytes, at + 1)?;
+                run = at;
             }
-            0..0x20 => return None,
             _ => at += 1,
         }
     }
 }
 
+/// Whether `bytes` hold a control character, which may stand between tokens but not in a string.
+pub(super) fn has_controls(bytes: &[u8]) -> bool {
+    bytes.chunks(64).any(|chunk| chunk.iter().fold(false, |seen, byte| seen | (*byte < 0x20)))
+}
+
+#[inline]
 fn skip_escape(bytes: &[u8], at: usize) -> Option<usize> {
     match bytes.get(at)? {
         b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => Some(at + 1),
@@ -76,6 +74,7 @@ fn skip_escape(bytes: &[u8], at: usize) -> Option<usize> {
 }
 
 /// Position after the value that starts at `at` (no leading space allowed).
+#[inline]
 pub(super) fn skip_value(bytes: &[u8], at: usize) -> Option<usize> {
     match bytes.get(at)? {
         b'{' | b'[' => skip_nested(bytes, at),

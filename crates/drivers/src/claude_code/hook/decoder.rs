@@ -12,7 +12,7 @@ use linelamp_core::id::{PromptId, SessionKey};
 use super::payload::Payload;
 use crate::claude_code::private::Private;
 use crate::claude_code::{ClaudeCode, ignored};
-use crate::json::Raw;
+use crate::json::{Raw, is_clean};
 
 /// Reads hook payloads; see the module page.
 #[derive(Debug)]
@@ -61,7 +61,9 @@ impl HookDecoder {
         at: Timestamp,
         out: &mut Vec<Draft>,
     ) -> Decoded {
-        let Some(payload) = Payload::read(bytes) else { return Decoded::Malformed };
+        let Some(payload) = Payload::read(bytes).filter(|_| is_clean(bytes)) else {
+            return Decoded::Malformed;
+        };
         let Some(session) = payload.session.and_then(Raw::id) else { return Decoded::Malformed };
         let event = payload.event.and_then(Raw::id).unwrap_or_default();
         if ignored::find(ignored::HOOK, &event).is_some() {

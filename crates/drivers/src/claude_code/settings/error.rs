@@ -47,7 +47,7 @@ pub enum SettingsError {
         reason: &'static str,
     },
     /// A problem with the file named.
-    #[error("`{}`: {source}", path.display())]
+    #[error("`{}` cannot be used as it is", path.display())]
     In {
         /// The settings file.
         path: PathBuf,
@@ -55,7 +55,7 @@ pub enum SettingsError {
         source: Box<SettingsError>,
     },
     /// The operating system refused.
-    #[error("cannot {action} `{}`: {source}", path.display())]
+    #[error("cannot {action} `{}`", path.display())]
     Io {
         /// What was tried, as a verb.
         action: &'static str,

@@ -7,6 +7,8 @@ use linelamp_core::driver::{Decoded, Decoder, DecoderOptions, Direction, Raw as 
 use linelamp_core::event::{Content, Native, Notice, NoticeLevel, Scope};
 use linelamp_core::id::{AgentName, NativeId, ScopeId};
 
+use memchr::memmem::Finder;
+
 use super::block::Ledger;
 use super::call::Calls;
 use super::cost::Costs;
@@ -19,7 +21,7 @@ use super::turn::Turns;
 use crate::claude_code::arguments::Arguments;
 use crate::claude_code::ignored;
 use crate::claude_code::private::Private;
-use crate::json::Raw;
+use crate::json::{Raw, is_clean};
 
 /// Reads the stream of one process; see the module page.
 #[derive(Debug)]
@@ -38,6 +40,14 @@ pub struct StreamDecoder {
     pub(super) hears_host: bool,
     pub(super) compacting: bool,
     pub(super) ended: bool,
+    pub(super) finders: Finders,
+}
+
+/// Searches made once: whether a message can hold what a part of the decoder looks for.
+#[derive(Debug)]
+pub(super) struct Finders {
+    pub(super) call: Finder<'static>,
+    pub(super) result: Finder<'static>,
 }
 
 impl StreamDecoder {
@@ -58,6 +68,7 @@ impl StreamDecoder {
             hears_host: false,
             compacting: false,
             ended: false,
+            finders: Finders { call: Finder::new("tool_use"), result: Finder::new("tool_result") },
         }
     }
 
@@ -66,6 +77,9 @@ impl StreamDecoder {
     fn line(&mut self, direction: Direction, bytes: &[u8]) -> Decoded {
         let mut bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         let mut seen = None;
+        if !is_clean(bytes) {
+            return Decoded::Malformed;
+        }
         let text = std::str::from_utf8(bytes).is_ok();
         loop {
             let Some((head, rest)) = Head::read(bytes) else { return Decoded::Malformed };

@@ -17,7 +17,7 @@ impl StreamDecoder {
     /// An `assistant` line: usually one block of a message.
     pub(super) fn assistant(&mut self, head: &Head<'_>) -> Decoded {
         let Some(message) = head.message else { return Decoded::Understood };
-        let calls = memchr::memmem::find(message.bytes(), b"tool_use").is_some();
+        let calls = self.finders.call.find(message.bytes()).is_some();
         if !self.private.is_full() && !calls && head.error.is_none() {
             return Decoded::Understood;
         }
@@ -171,7 +171,7 @@ impl StreamDecoder {
     /// begins a turn.
     pub(super) fn user(&mut self, head: &Head<'_>) -> Decoded {
         let Some(message) = head.message else { return Decoded::Understood };
-        let results = memchr::memmem::find(message.bytes(), b"tool_result").is_some();
+        let results = self.finders.result.find(message.bytes()).is_some();
         if !self.private.is_full() && !results {
             return Decoded::Understood;
         }
