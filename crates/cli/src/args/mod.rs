@@ -204,7 +204,7 @@ pub(crate) struct ReplayArgs {
     /// Feed the running daemon instead of printing
     #[arg(long)]
     pub(crate) to_daemon: bool,
-    /// Play at recorded speed, or so many times faster; without it as fast as possible
+    /// Play so many times faster than recorded; without it as fast as possible, into the daemon as recorded
     #[arg(long, value_name = "N")]
     pub(crate) speed: Option<f64>,
     /// How to print

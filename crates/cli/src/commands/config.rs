@@ -4,8 +4,14 @@ use std::fs::OpenOptions;
 use std::io::{self, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
+use linelamp_core::sink::{BuildError, SinkFactory};
+use linelamp_sinks::desktop::DesktopFactory;
+use linelamp_sinks::jsonl::JsonlFactory;
+use linelamp_sinks::webhook::WebhookFactory;
+use serde_json::Value;
 
 use crate::args::config::{CheckArgs, ConfigCommand, ConfigFormat, InitArgs, ShowArgs, SourceArgs};
 use crate::config::{Loaded, Row, STARTER, Setting, Sources};
@@ -61,6 +67,7 @@ fn write_new(file: &Path) -> Result<()> {
 
 fn check(args: &CheckArgs) -> Result<ExitCode> {
     let loaded = load(&args.sources)?;
+    loaded.check_sinks(&build).map_err(Failure::from)?;
     let mut out = io::stdout().lock();
     let files: Vec<String> = loaded.files().map(|file| file.display().to_string()).collect();
     if files.is_empty() {
@@ -77,6 +84,23 @@ fn check(args: &CheckArgs) -> Result<ExitCode> {
         )?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Has a built-in sink look at its options, and throws the sink away.
+///
+/// References stay unresolved: the variable that the daemon has need not be set here. What stands for
+/// them passes as an address as well as a secret.
+fn build(kind: &str, options: &Value) -> Result<(), BuildError> {
+    let factory: Box<dyn SinkFactory> = match kind {
+        "jsonl" => Box::new(JsonlFactory),
+        "webhook" => {
+            Box::new(WebhookFactory::new(Arc::new(|_| Ok("http://localhost/".to_owned()))))
+        }
+        "desktop" => Box::new(DesktopFactory),
+        // The store has no factory; its options are checked with the keys.
+        _ => return Ok(()),
+    };
+    factory.build(options).map(drop)
 }
 
 fn show(args: &ShowArgs) -> Result<ExitCode> {
@@ -127,4 +151,55 @@ fn load(args: &SourceArgs) -> Result<Loaded> {
         sources.flags.push(Setting { flag: "--set".to_owned(), key, value });
     }
     Ok(Loaded::load(&sources).map_err(Failure::from)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::starter_in_full;
+
+    fn loaded(text: &str) -> Loaded {
+        let folder = tempfile::tempdir().expect("a folder");
+        let user = folder.path().join("linelamp.toml");
+        std::fs::write(&user, text).expect("writable");
+        let sources = Sources { user: Some(user), ..Sources::default() };
+        Loaded::load(&sources).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    #[test]
+    fn the_sinks_of_the_starter_file_accept_their_options() {
+        if let Err(error) = loaded(&starter_in_full()).check_sinks(&build) {
+            panic!("{error}");
+        }
+    }
+
+    #[test]
+    fn a_check_asks_the_sinks_and_needs_no_secret() {
+        let right = "[sinks.a]\nkind = \"webhook\"\nurl = \"env:NOT_SET\"\nsecret = \"file:/none\"";
+        assert!(loaded(right).check_sinks(&build).is_ok());
+        let wrong = "[sinks.a]\nkind = \"webhook\"\nurl = \"https://x\"\nsecert = \"env:X\"";
+        let error = loaded(wrong).check_sinks(&build).expect_err("a slip").to_string();
+        assert!(error.contains(":4: `sinks.a.secert`") && error.contains("secret"), "{error}");
+    }
+
+    #[test]
+    fn an_existing_file_is_never_overwritten() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("a/linelamp.toml");
+        write_new(&file).expect("a new file");
+        assert_eq!(std::fs::read_to_string(&file).expect("there"), STARTER);
+        std::fs::write(&file, "mine").expect("writable");
+        assert!(write_new(&file).is_err());
+        assert_eq!(std::fs::read_to_string(&file).expect("there"), "mine");
+    }
+
+    #[test]
+    fn each_line_ends_with_its_origin() {
+        let rows = loaded("[daemon]\nlog_files = 4").rows();
+        let lines = lines(&rows, true);
+        let line =
+            lines.iter().find(|line| line.starts_with("daemon.log_files = 4 ")).expect("shown");
+        assert!(line.contains("  # user: ") && line.ends_with("linelamp.toml:2"), "{line}");
+        assert!(lines.iter().any(|line| line.ends_with("# default")));
+    }
 }

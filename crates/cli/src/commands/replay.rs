@@ -28,7 +28,9 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<ExitCode> {
         let stage = Stage {
             folder: args.dir.clone(),
             feeds,
-            speed: args.speed,
+            // Hooks and stream are told by different processes: without their true distance in time
+            // nobody could know what came first.
+            speed: args.speed.or(Some(1.0)),
             stream: args.dir.join("stdout.ndjson").exists(),
             environment: Vec::new(),
         };

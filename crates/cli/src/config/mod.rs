@@ -26,7 +26,9 @@ mod source;
 mod tests;
 
 pub(crate) use self::init::STARTER;
+#[cfg(test)]
+pub(crate) use self::init::starter_in_full;
 pub(crate) use self::load::Loaded;
-pub(crate) use self::model::{Config, Maker};
+pub(crate) use self::model::Config;
 pub(crate) use self::show::Row;
 pub(crate) use self::source::{Setting, Sources};

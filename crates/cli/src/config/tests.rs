@@ -10,6 +10,7 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use super::error::ConfigError;
+use super::init::starter_in_full;
 use super::keys::{AGENTS, DAEMON, FEED, Key, PLUGINS, PROJECT_SINK, RULES, SINK};
 use super::model::{Action, Maker};
 use super::{Config, Loaded, STARTER, Setting, Sources};
@@ -480,18 +481,7 @@ fn options_of_store_and_feeds_are_checked_here() {
 #[test]
 fn the_starter_file_changes_nothing_and_every_line_of_it_is_valid() {
     assert_eq!(user(STARTER).config(), Place::new().config());
-    // A commented key or table begins right behind the `#`; words begin with a space.
-    let all: String = STARTER
-        .lines()
-        .map(|line| match line.strip_prefix('#') {
-            Some(rest)
-                if rest.starts_with(|first: char| first.is_ascii_lowercase() || first == '[') =>
-            {
-                format!("{rest}\n")
-            }
-            _ => format!("{line}\n"),
-        })
-        .collect();
+    let all = starter_in_full();
     let config = user(&all).config();
     assert_eq!(config.sinks.len(), 4);
     assert_eq!((config.rules.len(), config.agents.len(), config.plugins.len()), (1, 1, 1));

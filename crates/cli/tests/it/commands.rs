@@ -14,9 +14,9 @@ fn ls_and_show_speak_the_same_session_json() {
     sandbox.hook(&payload("session-one", "UserPromptSubmit", r#","prompt":"x","prompt_id":"p""#));
     let listed = sandbox.until_state("session-one", "working");
     for (key, value) in
-        [("v", 1.into()), ("agent", "claude-code".into()), ("cwd", "/tmp/project".into())]
+        [("v", Value::from(1)), ("agent", "claude-code".into()), ("cwd", "/tmp/project".into())]
     {
-        assert_eq!(listed[key], Value::from(value), "{key}");
+        assert_eq!(listed[key], value, "{key}");
     }
     for key in [
         "waiting_for",
@@ -116,7 +116,7 @@ fn a_recording_played_into_the_daemon_is_a_session_like_any_other() {
         .into_iter()
         .find(|folder| folder.ends_with("permission"))
         .expect("the recording is shipped");
-    sandbox.text(["replay", folder.to_str().expect("text"), "--to-daemon"]);
+    sandbox.text(["replay", folder.to_str().expect("text"), "--to-daemon", "--speed", "4"]);
     let sessions = sandbox.eventually("the session's end", |sandbox| {
         let sessions = sandbox.lines(["ls", "--all", "--format", "ndjson"]);
         (sessions.len() == 1 && sessions[0]["state"] == "ended").then_some(sessions)

@@ -62,26 +62,92 @@ fn permission_dialog_is_a_wait_until_it_is_answered() {
 }
 
 #[test]
-fn dismissed_dialog_is_no_wait_although_no_hook_says_so() {
+fn dismissed_dialog_is_settled_by_the_next_prompt_at_the_latest() {
     let Some(sandbox) = hooked() else { return };
     let lamp = Lamp::serve(&sandbox);
     sandbox.api.script("make a file", [Answer::bash("touch made")]);
+    sandbox.api.script("let it be", [Answer::text("As you like.")]);
 
     let (terminal, id) = started(&sandbox, &lamp);
     terminal.enter("make a file");
     terminal.wait_for("Do you want");
     lamp.wait_for_state(&id, "waiting_for_permission");
-    sandbox.wait_for_status("waiting");
     terminal.answer("Do you want", "Escape");
+    // No hook tells of it.
+    sandbox.wait_for_status("idle");
+    terminal.enter("let it be");
+    terminal.wait_for("As you like.");
     lamp.wait_for_state(&id, "idle");
-    terminal.enter("/exit");
-    assert_eq!(terminal.wait_for_exit(), 0);
 
-    lamp.wait_for_state(&id, "ended");
     let resolved = lamp.events(&id, "permission.resolved");
     assert_eq!(resolved.len(), 1, "{resolved:?}");
     assert_ne!(resolved[0]["decision"], "allowed");
     assert!(!sandbox.project().join("made").exists());
+    assert_turns(&lamp, &id, 2);
+}
+
+#[test]
+fn turn_stopped_before_its_first_byte_is_over_by_the_next_prompt_at_the_latest() {
+    let Some(sandbox) = hooked() else { return };
+    let lamp = Lamp::serve(&sandbox);
+    let gate = Gate::new();
+    sandbox.api.script("think long", [Answer::text("Too late.").held_by(&gate)]);
+    sandbox.api.script("be quick", [Answer::text("Quick enough.")]);
+
+    let (terminal, id) = started(&sandbox, &lamp);
+    terminal.enter("think long");
+    gate.wait_reached();
+    lamp.wait_for_state(&id, "working");
+    sandbox.wait_for_status("busy");
+    terminal.press_until("Escape", || {
+        let status = sandbox.status();
+        let idle = status.as_ref().is_some_and(|status| status["status"] == "idle");
+        if idle { Ok(()) } else { Err(format!("{status:?}")) }
+    });
+    // The CLI puts the prompt back into its box.
+    terminal.press("C-u");
+    terminal.enter("be quick");
+    terminal.wait_for("Quick enough.");
+    lamp.wait_for_state(&id, "idle");
+    assert_turns(&lamp, &id, 2);
+}
+
+#[test]
+fn killed_session_is_taken_up_again_as_the_same() {
+    let Some(sandbox) = hooked() else { return };
+    let lamp = Lamp::serve(&sandbox);
+    let gate = Gate::new();
+    sandbox.api.script("remember this", [Answer::text("Remembered.")]);
+    sandbox.api.script("think long", [Answer::text("Too late.").held_by(&gate)]);
+
+    sandbox.api.script("be quick", [Answer::text("Quick enough.")]);
+
+    let (terminal, id) = started(&sandbox, &lamp);
+    terminal.enter("remember this");
+    terminal.wait_for("Remembered.");
+    lamp.wait_for_state(&id, "idle");
+    sandbox.wait_for_status("idle");
+    terminal.enter("think long");
+    gate.wait_reached();
+    lamp.wait_for_state(&id, "working");
+    let killed = sandbox.cli_process();
+    kill_process(killed, Signal::KILL).unwrap();
+    assert_eq!(terminal.wait_for_exit(), 128 + 9);
+    drop(terminal);
+
+    let arguments = [&ASKING[..], &["--resume", &id]].concat();
+    let terminal = Terminal::start(&sandbox, &sandbox.claude(&arguments));
+    assert_eq!(session(&sandbox.wait_for_status("idle")), id);
+    terminal.enter("be quick");
+    terminal.wait_for("Quick enough.");
+    let idle = lamp.wait_for_state(&id, "idle");
+    assert_ne!(idle["pid"], killed.as_raw_pid());
+    terminal.enter("/exit");
+    assert_eq!(terminal.wait_for_exit(), 0);
+    lamp.wait_for_state(&id, "ended");
+    let turns = lamp.events(&id, "turn.ended");
+    let outcomes: Vec<_> = turns.iter().map(|turn| &turn["outcome"]).collect();
+    assert_eq!(outcomes, ["completed", "lost", "completed"]);
 }
 
 #[test]
@@ -144,41 +210,10 @@ fn cleared_conversation_is_a_new_session_with_its_parent() {
     lamp.wait_for_state(&old, "ended");
 }
 
-#[test]
-fn escape_before_the_first_byte_ends_the_turn_although_no_hook_says_so() {
-    let Some(sandbox) = hooked() else { return };
-    let lamp = Lamp::serve(&sandbox);
-    let gate = Gate::new();
-    sandbox.api.script("think long", [Answer::text("Too late.").held_by(&gate)]);
-
-    let (terminal, id) = started(&sandbox, &lamp);
-    terminal.enter("think long");
-    gate.wait_reached();
-    lamp.wait_for_state(&id, "working");
-    sandbox.wait_for_status("busy");
-    terminal.press_until("Escape", || {
-        let status = sandbox.status();
-        let idle = status.as_ref().is_some_and(|status| status["status"] == "idle");
-        if idle { Ok(()) } else { Err(format!("{status:?}")) }
-    });
-    lamp.wait_for_state(&id, "idle");
-}
-
-#[test]
-fn killed_cli_is_an_ended_session_although_nothing_says_so() {
-    let Some(sandbox) = hooked() else { return };
-    let lamp = Lamp::serve(&sandbox);
-    let gate = Gate::new();
-    sandbox.api.script("think long", [Answer::text("Too late.").held_by(&gate)]);
-
-    let (terminal, id) = started(&sandbox, &lamp);
-    terminal.enter("think long");
-    gate.wait_reached();
-    lamp.wait_for_state(&id, "working");
-    kill_process(sandbox.cli_process(), Signal::KILL).unwrap();
-    assert_eq!(terminal.wait_for_exit(), 128 + 9);
-
-    lamp.wait_for_state(&id, "ended");
-    let turns = lamp.events(&id, "turn.ended");
-    assert!(turns.iter().all(|turn| turn["outcome"] != "completed"), "{turns:?}");
+/// The session had so many turns, and one of them was completed.
+fn assert_turns(lamp: &Lamp<'_>, id: &str, count: usize) {
+    let turns = lamp.events(id, "turn.ended");
+    assert_eq!(turns.len(), count, "{turns:?}");
+    let completed = turns.iter().filter(|turn| turn["outcome"] == "completed").count();
+    assert_eq!(completed, 1, "{turns:?}");
 }

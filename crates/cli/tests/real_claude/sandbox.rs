@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
 
+use rustix::process::{Pid, test_kill_process};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -134,7 +135,9 @@ impl Sandbox {
             .filter_map(|entry| Some(entry.ok()?.path()))
             .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
             // It is rewritten in place: an empty or cut file is one being written.
-            .find_map(|path| serde_json::from_slice(&fs::read(path).ok()?).ok())
+            .filter_map(|path| serde_json::from_slice(&fs::read(path).ok()?).ok())
+            // A killed CLI leaves its file behind.
+            .find(|status| process(status).is_some_and(|pid| test_kill_process(pid).is_ok()))
     }
 
     /// Waits until the CLI calls itself `idle`, `busy` or `waiting`, and returns what it says.
@@ -146,14 +149,17 @@ impl Sandbox {
     }
 
     /// Waits until the CLI has started, and returns its process id.
-    pub(crate) fn cli_process(&self) -> rustix::process::Pid {
+    pub(crate) fn cli_process(&self) -> Pid {
         wait::until("the CLI's own process id", || {
             let status = self.status();
-            let pid = status.as_ref().and_then(|status| status["pid"].as_i64());
-            pid.and_then(|pid| rustix::process::Pid::from_raw(i32::try_from(pid).ok()?))
-                .ok_or(format!("{status:?}"))
+            status.as_ref().and_then(process).ok_or(format!("{status:?}"))
         })
     }
+}
+
+/// The process that a status is about.
+fn process(status: &Value) -> Option<Pid> {
+    Pid::from_raw(i32::try_from(status["pid"].as_i64()?).ok()?)
 }
 
 /// Every case holds that nothing tried to leave the machine.

@@ -107,7 +107,8 @@ impl<'a> Terminal<'a> {
         });
     }
 
-    fn press(&self, key: &str) {
+    /// Presses a key once.
+    pub(crate) fn press(&self, key: &str) {
         self.tmux(&["send-keys", key]).expect("the window is there");
     }
 
