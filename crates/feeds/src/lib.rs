@@ -13,6 +13,7 @@
 pub mod hook;
 pub mod ingest;
 pub mod process;
+pub mod record;
 pub mod replay;
 pub mod socket;
 pub mod spool;

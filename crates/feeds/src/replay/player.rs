@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use linelamp_core::bus::{Bus, Publisher, Subscription, Update};
 use linelamp_core::digest::Digester;
-use linelamp_core::driver::{Decoder, DecoderOptions, Driver, HookContext, Raw, Reading, Source};
+use linelamp_core::driver::{Decoder, DecoderOptions, Driver, Raw, Reading, Source};
 use linelamp_core::process::ProcessRef;
 use linelamp_core::state::SessionState;
 use linelamp_core::{Body, Draft, Event, EventId, Timestamp, Trust};
@@ -42,13 +42,30 @@ impl Default for ReplayOptions {
 }
 
 /// How fast a recording is replayed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Speed {
     /// As fast as it goes.
     #[default]
     Full,
+    /// So many times as fast as it was.
+    Times(f64),
+}
+
+impl Speed {
     /// As fast as it was.
-    Real,
+    pub const REAL: Self = Self::Times(1.0);
+
+    /// How long after `since_ms` of the recording `ms` is due. A factor that is no positive number is 1.
+    fn due(self, since_ms: u64, ms: u64) -> Duration {
+        let real = Duration::from_millis(ms.saturating_sub(since_ms));
+        match self {
+            Self::Full => Duration::ZERO,
+            Self::Times(factor) if factor.is_finite() && factor > 0.0 => {
+                Duration::try_from_secs_f64(real.as_secs_f64() / factor).unwrap_or(real)
+            }
+            Self::Times(_) => real,
+        }
+    }
 }
 
 /// A recording being replayed, on a bus of its own whose clock is the recording's.
@@ -160,7 +177,7 @@ impl Replay {
         let start = tokio::time::Instant::now();
         let mut events = Vec::new();
         while let Some(ms) = self.next_ms() {
-            tokio::time::sleep_until(start + Duration::from_millis(ms - first)).await;
+            tokio::time::sleep_until(start + speed.due(first, ms)).await;
             self.advance(&mut events);
             for event in events.drain(..) {
                 each(self, &event);
@@ -225,11 +242,11 @@ impl Replay {
         let (ms, feed) = (step.ms, step.feed);
         let drafts = &mut self.drafts;
         match step.signal {
-            Signal::Start { process, arguments } => {
+            Signal::Start { process, arguments, reference } => {
                 if let Some(mut earlier) = self.streams.remove(&process) {
                     earlier.end(at, drafts);
                 }
-                let reference = ProcessRef { pid: process, start: Some(ms) };
+                let reference = reference.unwrap_or_else(|| made_up(process, ms));
                 let options = options(&self.options, Some(reference), arguments.to_vec());
                 self.streams.extend(
                     self.driver.decoder(Source::Stream, options).map(|decoder| (process, decoder)),
@@ -239,7 +256,7 @@ impl Replay {
                 let decoder = match self.streams.entry(process) {
                     std::collections::btree_map::Entry::Occupied(entry) => entry.into_mut(),
                     std::collections::btree_map::Entry::Vacant(entry) => {
-                        let reference = ProcessRef { pid: process, start: Some(ms) };
+                        let reference = made_up(process, ms);
                         let options = options(&self.options, Some(reference), Vec::new());
                         let Some(decoder) = self.driver.decoder(Source::Stream, options) else {
                             return;
@@ -249,13 +266,12 @@ impl Replay {
                 };
                 self.stats.count(decoder.push(Raw::Line { direction, bytes }, at, drafts));
             }
-            Signal::Hook { payload } => {
+            Signal::Hook { payload, context } => {
                 if self.hooks.is_none() {
                     let options = options(&self.options, None, Vec::new());
                     self.hooks = self.driver.decoder(Source::Hook, options);
                 }
                 let Some(decoder) = &mut self.hooks else { return };
-                let context = HookContext::default();
                 self.stats.count(decoder.push(
                     Raw::Hook { payload, context: &context },
                     at,
@@ -311,6 +327,11 @@ fn options(
     // The digests of a replay meet only each other: a key that anybody knows hides nothing there.
     let digester = Digester::new(&[0; 32]);
     DecoderOptions { reading: options.reading, digester, process, arguments }
+}
+
+/// Tells a process from the others where a recording has no pids.
+fn made_up(process: u32, ms: u64) -> ProcessRef {
+    ProcessRef { pid: process, start: Some(ms) }
 }
 
 fn time(ms: u64) -> Timestamp {

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use linelamp_core::driver::Direction;
-use linelamp_core::process::ProcessExit;
+use linelamp_core::driver::{Direction, HookContext};
+use linelamp_core::process::{ProcessExit, ProcessRef};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -57,6 +57,8 @@ pub enum Signal<'a> {
         process: u32,
         /// Its arguments, without the program.
         arguments: &'a [String],
+        /// Its pid and start time, if they were recorded.
+        reference: Option<ProcessRef>,
     },
     /// A line of its standard streams.
     Line {
@@ -71,6 +73,8 @@ pub enum Signal<'a> {
     Hook {
         /// The payload.
         payload: &'a [u8],
+        /// What was around it, if that was recorded.
+        context: HookContext,
     },
     /// A process ended.
     Exit {
@@ -88,6 +92,7 @@ pub struct Recording {
     stdin: BTreeMap<u32, LineFile>,
     stdout: BTreeMap<u32, LineFile>,
     hooks: Option<LineFile>,
+    contexts: Option<LineFile>,
     program: Option<String>,
     has_timeline: bool,
     end_ms: u64,
@@ -133,6 +138,7 @@ impl Recording {
             stdin,
             stdout,
             hooks,
+            contexts: read("hook-context.ndjson")?,
             program: meta.program(),
             has_timeline: timeline.is_some(),
             end_ms: 0,
@@ -186,9 +192,10 @@ impl Recording {
     pub fn step(&self, index: usize) -> Option<Step<'_>> {
         let entry = self.entries.get(index)?;
         let (feed, signal) = match &entry.what {
-            What::Start { process, arguments } => {
-                (RecordedFeed::Stream, Signal::Start { process: *process, arguments })
-            }
+            What::Start { process, arguments, reference } => (
+                RecordedFeed::Stream,
+                Signal::Start { process: *process, arguments, reference: *reference },
+            ),
             What::Exit { process, exit } => {
                 (RecordedFeed::Stream, Signal::Exit { process: *process, exit: *exit })
             }
@@ -204,7 +211,12 @@ impl Recording {
             }
             What::Hook { line } => {
                 let payload = payload_of(self.hooks.as_ref()?.line(*line)?);
-                (RecordedFeed::Hooks, Signal::Hook { payload })
+                let context = self.contexts.as_ref().and_then(|contexts| contexts.line(*line));
+                let context = context.and_then(|line| serde_json::from_slice(line).ok());
+                (
+                    RecordedFeed::Hooks,
+                    Signal::Hook { payload, context: context.unwrap_or_default() },
+                )
             }
             What::StartAtTerminal { .. } | What::Other => return None,
         };
@@ -292,7 +304,7 @@ impl Recording {
             );
             entries.push(Entry {
                 ms: now,
-                what: What::Start { process, arguments: meta.arguments(process) },
+                what: What::Start { process, arguments: meta.arguments(process), reference: None },
             });
             for (direction, line) in interleave(stdin, stdout) {
                 now += 1;

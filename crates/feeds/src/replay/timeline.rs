@@ -3,7 +3,7 @@
 //! Each line names a source, the milliseconds since the recording began, and where to find the rest. Sources
 //! this version does not replay (screens, key presses, transcripts, …) only move the clock.
 
-use linelamp_core::process::ProcessExit;
+use linelamp_core::process::{ProcessExit, ProcessRef};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -23,7 +23,7 @@ pub(super) struct Entry {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum What {
     /// A process with standard streams that are recorded began.
-    Start { process: u32, arguments: Vec<String> },
+    Start { process: u32, arguments: Vec<String>, reference: Option<ProcessRef> },
     /// A process at a terminal began; it has no stream.
     StartAtTerminal { process: u32 },
     /// A process ended.
@@ -85,6 +85,10 @@ struct Written {
     args: Vec<String>,
     #[serde(default)]
     code: Value,
+    #[serde(default)]
+    pid: Option<u32>,
+    #[serde(default)]
+    start: Option<u64>,
 }
 
 impl Entry {
@@ -97,7 +101,11 @@ impl Entry {
             ("stdin", Some(number), _) => What::Stdin { process, line: number },
             ("stdout", Some(number), _) => What::Stdout { process, line: number },
             ("hook", Some(number), _) => What::Hook { line: number },
-            ("proc", _, Some("start")) => What::Start { process, arguments: line.args },
+            ("proc", _, Some("start")) => What::Start {
+                process,
+                arguments: line.args,
+                reference: line.pid.map(|pid| ProcessRef { pid, start: line.start }),
+            },
             ("proc", _, Some("start-tui")) => What::StartAtTerminal { process },
             ("proc", _, Some("exit")) => {
                 exit_of(&line.code).map_or(What::Other, |exit| What::Exit { process, exit })
@@ -144,7 +152,15 @@ mod tests {
             (r#"{"ms":5,"src":"hook","event":"Stop","what":"done"}"#, What::Other),
             (
                 r#"{"ms":5,"src":"proc-2","what":"start","args":["-p"]}"#,
-                What::Start { process: 2, arguments: vec!["-p".into()] },
+                What::Start { process: 2, arguments: vec!["-p".into()], reference: None },
+            ),
+            (
+                r#"{"ms":5,"src":"proc","what":"start","pid":7,"start":8}"#,
+                What::Start {
+                    process: 1,
+                    arguments: Vec::new(),
+                    reference: Some(ProcessRef { pid: 7, start: Some(8) }),
+                },
             ),
             (
                 r#"{"ms":5,"src":"proc","what":"start-tui","args":[]}"#,

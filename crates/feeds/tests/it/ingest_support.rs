@@ -113,7 +113,9 @@ impl Store {
     /// Commits what waits.
     pub(crate) fn commit(&self) {
         let waiting = std::mem::take(&mut self.kept().waiting);
-        waiting.into_iter().for_each(|entry| self.write(entry));
+        for entry in waiting {
+            self.write(entry);
+        }
     }
 
     /// Positions handed over and not committed.

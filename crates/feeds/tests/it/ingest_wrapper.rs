@@ -126,7 +126,7 @@ async fn a_bad_line_ends_its_connection_and_loses_nothing_else() {
         wrapper.acknowledged(1).await;
         // It may be hung up on before all of it is sent.
         wrapper.write.write_all(bad.as_bytes()).await.ok();
-        assert_eq!(wrapper.hear().await, None, "{:.20}", bad);
+        assert_eq!(wrapper.hear().await, None, "{bad:.20}");
     }
     other.say(&batch(1)).await;
     other.acknowledged(1).await;

@@ -8,6 +8,7 @@ mod ingest_spool;
 mod ingest_support;
 mod ingest_wrapper;
 mod replay;
+mod replay_record;
 mod support;
 mod unix;
 mod wrap_bytes;

@@ -314,9 +314,15 @@ async fn real_speed_takes_the_recordings_time() {
     let recording = Recording::open(whole().path()).expect("a recording");
     let mut replay = Replay::new(recording, Arc::new(notary), ReplayOptions::default());
     let start = tokio::time::Instant::now();
-    replay.play(Speed::Real, |_, _| {}).await;
+    replay.play(Speed::REAL, |_, _| {}).await;
     // From the first moment, at 5 ms, to the last.
     assert_eq!(start.elapsed(), Duration::from_millis(995));
+
+    let recording = Recording::open(whole().path()).expect("a recording");
+    let mut replay = Replay::new(recording, Arc::new(Notary::default()), ReplayOptions::default());
+    let start = tokio::time::Instant::now();
+    replay.play(Speed::Times(5.0), |_, _| {}).await;
+    assert_eq!(start.elapsed(), Duration::from_millis(199));
 }
 
 proptest! {
@@ -331,14 +337,15 @@ proptest! {
         garbage in "[\\x00-\\x7f]{0,80}",
     ) {
         let sources = ["stdout", "stdin", "hook", "proc", "proc-2", "stdout-9"];
-        let text: String = timeline
-            .iter()
-            .map(|(ms, source, line)| {
-                let what = if line % 2 == 0 { "start" } else { "exit" };
-                let source = sources[*source];
-                format!("{{\"ms\":{ms},\"src\":\"{source}\",\"line\":{line},\"what\":\"{what}\",\"code\":0}}\n")
-            })
-            .collect();
+        let mut text = String::new();
+        for (ms, source, line) in timeline {
+            let what = if line % 2 == 0 { "start" } else { "exit" };
+            let entry = serde_json::json!({
+                "ms": ms, "src": sources[source], "line": line, "what": what, "code": 0,
+            });
+            text.push_str(&entry.to_string());
+            text.push('\n');
+        }
         let folder = recording(&[("timeline.ndjson", &format!("{text}{garbage}"))]);
         std::fs::write(folder.path().join("stdout.ndjson"), &stdout).expect("written");
         std::fs::write(folder.path().join("hooks.ndjson"), &hooks).expect("written");
