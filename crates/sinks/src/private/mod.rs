@@ -6,6 +6,6 @@ mod unix;
 mod windows;
 
 #[cfg(unix)]
-pub(crate) use self::unix::ensure;
+pub(crate) use self::unix::{is_at, open_append};
 #[cfg(not(unix))]
-pub(crate) use self::windows::ensure;
+pub(crate) use self::windows::{is_at, open_append};

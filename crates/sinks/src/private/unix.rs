@@ -2,20 +2,22 @@
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io;
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 
 /// Opens for appending; a new file is private from its first moment, an old one is made so.
-fn open_append(path: &Path) -> io::Result<File> {
+pub(crate) fn open_append(path: &Path) -> io::Result<File> {
     let file = OpenOptions::new().append(true).create(true).mode(0o600).open(path)?;
-    let mode = file.metadata()?.permissions().mode();
-    if mode & 0o077 != 0 && file.metadata()?.is_file() {
+    if file.metadata()?.permissions().mode() & 0o077 != 0 {
         fs::set_permissions(path, Permissions::from_mode(0o600))?;
     }
     Ok(file)
 }
 
-/// Makes sure that the file exists and is private, without changing what is in it.
-pub(crate) fn ensure(path: &Path) -> io::Result<()> {
-    open_append(path).map(drop)
+/// True if the open file is still the one at `path`: nobody moved or removed it.
+pub(crate) fn is_at(file: &File, path: &Path) -> bool {
+    match (file.metadata(), fs::metadata(path)) {
+        (Ok(open), Ok(there)) => (open.dev(), open.ino()) == (there.dev(), there.ino()),
+        _ => false,
+    }
 }

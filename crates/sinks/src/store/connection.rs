@@ -17,7 +17,9 @@ const LOG_LIMIT: i64 = 8 << 20;
 
 /// Opens the file for writing, makes it if it is not there, and brings it up to date.
 pub(super) fn writer(path: &Path) -> Result<Connection, StoreError> {
-    private::ensure(path).map_err(|source| StoreError::Create { path: path.to_owned(), source })?;
+    private::open_append(path)
+        .map(drop)
+        .map_err(|source| StoreError::Create { path: path.to_owned(), source })?;
     let failed = |source| StoreError::Open { path: path.to_owned(), source };
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags).map_err(failed)?;
