@@ -8,7 +8,7 @@ use linelamp_core::driver::{
 use linelamp_core::id::AgentName;
 use linelamp_core::process::ProcessRef;
 
-use super::{HookDecoder, StreamDecoder, arguments, shed};
+use super::{HookDecoder, StreamDecoder, arguments, single};
 
 /// Knows Claude Code. A program that speaks the same dialect gets a driver of its own name with
 /// [`ClaudeCode::dialect`].
@@ -61,7 +61,11 @@ impl Driver for ClaudeCode {
     }
 
     fn keep(&self, direction: Direction, line: &[u8]) -> Keep {
-        shed::keep(direction, line)
+        single::keep(direction, line)
+    }
+
+    fn speaks(&self, direction: Direction, line: &[u8]) -> bool {
+        self.agent.as_str() == Self::AGENT && single::is_unmistakable(direction, line)
     }
 
     fn is_side_call(&self, arguments: &[OsString]) -> bool {

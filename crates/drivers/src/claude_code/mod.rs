@@ -11,7 +11,7 @@ mod hook;
 pub mod ignored;
 mod private;
 pub mod settings;
-mod shed;
+mod single;
 mod stream;
 mod tool;
 mod word;

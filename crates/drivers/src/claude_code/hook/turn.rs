@@ -53,7 +53,10 @@ impl HookDecoder {
                 aborted: false,
                 synthetic: by_itself,
                 media_type: None,
-            });
+            })
+            .hints
+            .aliases
+            .extend(payload.prompt.and_then(Raw::id).map(|id| format!("prompt:{id}")));
         }
         Decoded::Understood
     }

@@ -125,9 +125,12 @@ impl StreamDecoder {
         }) else {
             return Decoded::Ignored;
         };
-        let [mode, current] = body
-            .and_then(|body| body.fields(&["mode", "current_permission_mode"]))
+        let [mode, current, state] = body
+            .and_then(|body| body.fields(&["mode", "current_permission_mode", "session_state"]))
             .unwrap_or_default();
+        if let Some(state) = state.and_then(Raw::id) {
+            self.says(&state);
+        }
         if let Some(mode) = current.or(mode).and_then(Raw::id) {
             self.mode_is(mode.into_owned());
         }

@@ -2,7 +2,8 @@
 
 use linelamp_core::driver::Decoded;
 use linelamp_core::event::{
-    ApiFailed, Content, Decision, ErrorKind, Scope, TurnEnded, TurnOrigin, TurnOutcome, Usage,
+    ApiFailed, Content, Decision, ErrorKind, Scope, TurnEnded, TurnOrigin, TurnOutcome,
+    TurnStarted, Usage,
 };
 use linelamp_core::id::TurnId;
 
@@ -45,8 +46,12 @@ impl StreamDecoder {
         self.settle_requests(|request| request.scope.is_main(), Decision::Cancelled);
         self.end_marked_tasks();
         self.end_turn(head, queued, kept.is_some());
-        if kept.is_some() {
-            self.turns.open = kept;
+        if let Some(turn) = kept {
+            // The turn was told when it began; that it goes on is evidence only.
+            let going =
+                TurnStarted { turn: turn.id.clone(), origin: turn.origin, synthetic: false };
+            self.outlet.main(going).hints.evidence_only = true;
+            self.turns.open = Some(turn);
         } else if queued.is_some_and(|queued| queued > 0) && !self.turns.prompts.is_empty() {
             // The next prompt runs at once; between the two the session is not idle.
             self.begin_turn(TurnOrigin::Human, false, false);

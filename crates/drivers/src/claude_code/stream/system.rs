@@ -125,16 +125,22 @@ impl StreamDecoder {
     /// What the agent itself says of its state, where the host switched that on.
     fn session_state(&mut self, head: &Head<'_>) -> Decoded {
         let [state] = head.fields(&["state"]);
-        let Some(word) = state.and_then(Raw::str) else { return Decoded::Understood };
-        let status = match &*word {
+        if let Some(word) = state.and_then(Raw::str) {
+            self.says(&word);
+        }
+        Decoded::Understood
+    }
+
+    /// The agent's own word for its state.
+    pub(super) fn says(&mut self, word: &str) {
+        let status = match word {
             "idle" => ReportedStatus::Idle,
             "running" => ReportedStatus::Busy,
             "requires_action" => ReportedStatus::Waiting,
             _ => ReportedStatus::Unknown,
         };
-        let raw = Some(word.into_owned());
+        let raw = Some(word.to_owned());
         self.outlet.main(StatusReported { status, waiting_for: None, raw });
-        Decoded::Understood
     }
 
     fn informational(&mut self, head: &Head<'_>) -> Decoded {

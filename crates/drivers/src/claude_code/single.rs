@@ -1,4 +1,4 @@
-//! Which lines of the stream may be left out when the decoder is behind.
+//! Judgements over one line by itself: may it be left out, and whose is it.
 //!
 //! Deltas and whole messages carry detail: losing them costs text, never state. Everything else
 //! (control, result, system, user, what the host sends, and what is not recognised) must arrive.
@@ -29,9 +29,35 @@ pub(crate) fn keep(direction: Direction, line: &[u8]) -> Keep {
     }
 }
 
+/// Whether a line can only be Claude Code's: the `init` that names the program's version.
+pub(crate) fn is_unmistakable(direction: Direction, line: &[u8]) -> bool {
+    if direction == Direction::ToAgent {
+        return false;
+    }
+    let keys = ["type", "subtype", "claude_code_version"];
+    match json::fields(line, &keys).map(|walked| walked.values) {
+        Some([Some(kind), Some(subtype), Some(_)]) => kind.is("system") && subtype.is("init"),
+        _ => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_its_own_init_is_unmistakable() {
+        for (line, expected) in [
+            (r#"{"type":"system","subtype":"init","claude_code_version":"2.1.332"}"#, true),
+            (r#"{"type":"system","subtype":"init","other_version":"1"}"#, false),
+            (r#"{"type":"result","claude_code_version":"2"}"#, false),
+            (r#"{"claude_code_version":"x"}"#, false),
+            ("garbage", false),
+        ] {
+            assert_eq!(is_unmistakable(Direction::FromAgent, line.as_bytes()), expected, "{line}");
+            assert!(!is_unmistakable(Direction::ToAgent, line.as_bytes()), "{line}");
+        }
+    }
 
     #[test]
     fn only_deltas_and_messages_of_the_agent_may_be_shed() {
