@@ -35,6 +35,8 @@ impl<'a> Terminal<'a> {
     /// so that its last words can be read.
     pub(crate) fn start(sandbox: &'a Sandbox, command: &Command) -> Self {
         let terminal = Self { sandbox };
+        // What an earlier terminal of this sandbox left.
+        fs::remove_file(terminal.status_file()).ok();
         let mut arguments: Vec<OsString> = [
             "start-server",
             ";",
