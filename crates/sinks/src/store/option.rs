@@ -7,6 +7,10 @@ use std::time::Duration;
 use linelamp_core::Event;
 use linelamp_core::detail::Detail;
 use linelamp_core::id::SinkName;
+use linelamp_core::sink::BuildError;
+use serde_json::Value;
+
+use crate::option::{Key, Options, Shape, schema};
 
 /// What to keep, at which level, for how long.
 #[derive(Clone, Debug)]
@@ -20,6 +24,51 @@ pub struct StoreOptions {
     /// How many events may wait in memory while the file cannot be written. Entries beyond it are
     /// refused: never called committed, so their input stays where it is and is read after a restart.
     pub waiting_limit: usize,
+}
+
+const KEYS: &[Key] = &[
+    Key {
+        name: "keep_days",
+        shape: Shape::Whole(1, 3_650),
+        required: false,
+        about: "history older than this is forgotten (30)",
+    },
+    Key {
+        name: "max_bytes",
+        shape: Shape::Whole(1 << 20, 1 << 40),
+        required: false,
+        about: "size of the file; of more, the oldest history is forgotten (256 MiB)",
+    },
+    Key {
+        name: "queue_bytes",
+        shape: Shape::Whole(1 << 10, 1 << 40),
+        required: false,
+        about: "undelivered events kept for each durable sink (64 MiB)",
+    },
+];
+
+impl StoreOptions {
+    /// Reads the options of a configuration's `store`; the rest is as by default.
+    ///
+    /// # Errors
+    ///
+    /// [`BuildError::Option`] names what is wrong and what would be right.
+    pub fn read(options: &Value) -> Result<Self, BuildError> {
+        let options = Options::check(options, KEYS)?;
+        let mut read = Self::default();
+        let retention = &mut read.retention;
+        if let Some(days) = options.whole("keep_days") {
+            retention.age = Duration::from_secs(days * 24 * 60 * 60);
+        }
+        retention.bytes = options.whole("max_bytes").unwrap_or(retention.bytes);
+        retention.outbox_bytes = options.whole("queue_bytes").unwrap_or(retention.outbox_bytes);
+        Ok(read)
+    }
+
+    /// JSON Schema of these options.
+    pub fn schema() -> Value {
+        schema(KEYS)
+    }
 }
 
 impl Default for StoreOptions {
@@ -79,6 +128,9 @@ pub struct Retention {
     pub bytes: u64,
     /// Source positions older than this go: no input lives longer than the spool's 24 hours.
     pub position_age: Duration,
+    /// At most so many source positions; of more, the oldest go. Far more than there can be inputs that
+    /// wait to be read again: a spool holds 64 MiB, a wrapper one.
+    pub positions: u64,
     /// Bytes of undelivered events per sink; beyond it the oldest go and are counted.
     pub outbox_bytes: u64,
 }
@@ -86,6 +138,32 @@ pub struct Retention {
 impl Default for Retention {
     fn default() -> Self {
         const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-        Self { age: DAY * 30, bytes: 256 << 20, position_age: DAY * 2, outbox_bytes: 64 << 20 }
+        Self {
+            age: DAY * 30,
+            bytes: 256 << 20,
+            position_age: DAY * 2,
+            positions: 500_000,
+            outbox_bytes: 64 << 20,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn retention_is_an_option_and_a_wrong_one_is_refused() {
+        let read = StoreOptions::read(&json!({ "keep_days": 7, "max_bytes": 1 << 21 }));
+        let retention = read.expect("right").retention;
+        assert_eq!(retention.age, Duration::from_secs(7 * 24 * 60 * 60));
+        assert_eq!(retention.bytes, 1 << 21);
+        assert_eq!(retention.outbox_bytes, Retention::default().outbox_bytes);
+        let none = StoreOptions::read(&Value::Null).expect("nothing is needed");
+        assert_eq!(none.retention, Retention::default());
+        let error = StoreOptions::read(&json!({ "keep_day": 7 })).expect_err("refused");
+        assert!(error.to_string().contains("did you mean `keep_days`?"), "{error}");
     }
 }

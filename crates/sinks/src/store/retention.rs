@@ -46,6 +46,13 @@ pub(super) fn step(
              (SELECT position FROM positions WHERE at < ?1 ORDER BY at LIMIT ?2)",
         params![old_position, STEP],
     )?);
+    let positions: i64 =
+        transaction.query_row("SELECT count(*) FROM positions", [], |row| row.get(0))?;
+    note(transaction.execute(
+        "DELETE FROM positions WHERE position IN
+             (SELECT position FROM positions ORDER BY at LIMIT ?1)",
+        [positions.saturating_sub(signed(retention.positions)).clamp(0, STEP)],
+    )?);
     // Only from the old end: events stand in the order in which they were observed.
     note(transaction.execute(
         "DELETE FROM events WHERE observed_at < ?1
@@ -210,6 +217,26 @@ mod tests {
             .query_row("SELECT position FROM positions", [], |row| row.get(0))
             .expect("one");
         assert_eq!(left, "hook/2");
+    }
+
+    #[test]
+    fn of_too_many_positions_the_oldest_are_forgotten() {
+        let mut file = file();
+        for number in 0..1_300 {
+            file.connection
+                .execute(
+                    "INSERT INTO positions VALUES ('wrap/' || ?1, ?2)",
+                    params![number, at(0).as_millisecond() + number],
+                )
+                .expect("a position");
+        }
+        let retention = Retention { positions: 100, ..Retention::default() };
+        file.forget(&retention, at(1));
+        let oldest: i64 = file
+            .connection
+            .query_row("SELECT min(at) FROM positions", [], |row| row.get(0))
+            .expect("some are left");
+        assert_eq!((file.count("positions"), oldest), (100, at(0).as_millisecond() + 1_200));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! own with that environment.
 
 use std::collections::HashMap;
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -20,6 +20,7 @@ use linelamp_sinks::desktop::DesktopFactory;
 use serde_json::json;
 use tracing::field::{Field, Visit};
 use zbus::OwnedVariant;
+use zbus::names::MemberName;
 
 use crate::sample::{SECRET, event};
 
@@ -45,7 +46,8 @@ impl Bus {
             Ok(daemon) => daemon,
             Err(error) => {
                 assert!(std::env::var_os("CI").is_none(), "dbus-daemon does not start: {error}");
-                println!("skipped: dbus-daemon does not start: {error}");
+                writeln!(std::io::stderr(), "skipped: dbus-daemon does not start: {error}")
+                    .expect("told");
                 return None;
             }
         };
@@ -104,7 +106,7 @@ async fn service() -> Arc<Mutex<Vec<Call>>> {
         let mut newest = 0;
         while let Some(Ok(message)) = messages.next().await {
             let header = message.header();
-            match header.member().map(|name| name.as_str()) {
+            match header.member().map(MemberName::as_str) {
                 Some("Notify") => {
                     let asked: Asked = message.body().deserialize().expect("its arguments");
                     let (_, replaces, _, title, text, _, _, timeout) = asked;

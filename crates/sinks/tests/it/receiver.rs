@@ -1,8 +1,12 @@
 //! An HTTP server for tests: answers what it is told and remembers what it got.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::collections::VecDeque;
+use std::io::{BufRead as _, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex};
+
+use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 /// One request as it came.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,22 +31,46 @@ pub(crate) struct Receiver {
 
 #[derive(Default)]
 struct State {
-    answers: std::collections::VecDeque<String>,
+    answers: VecDeque<String>,
     requests: Vec<Request>,
 }
 
 impl Receiver {
     /// Gives these answers in order (status line and headers without their last line end), then 200.
     pub(crate) fn start(answers: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self::listen(answers.into_iter().map(Into::into).collect(), None)
+    }
+
+    /// Always answers 200, over TLS, as `localhost` with the certificate of the tests.
+    pub(crate) fn start_tls() -> Self {
+        let certificate = CertificateDer::from(include_bytes!("tls/cert.der").to_vec());
+        let key = PrivatePkcs8KeyDer::from(include_bytes!("tls/key.der").to_vec());
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .expect("versions")
+            .with_no_client_auth()
+            .with_single_cert(vec![certificate], key.into())
+            .expect("a certificate");
+        Self::listen(VecDeque::new(), Some(Arc::new(config)))
+    }
+
+    fn listen(answers: VecDeque<String>, tls: Option<Arc<ServerConfig>>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("its address");
-        let answers = answers.into_iter().map(Into::into).collect();
         let state = Arc::new(Mutex::new(State { answers, requests: Vec::new() }));
         let shared = Arc::clone(&state);
         std::thread::spawn(move || {
             for (number, stream) in listener.incoming().enumerate() {
                 let (stream, shared) = (stream.expect("a connection"), Arc::clone(&shared));
-                std::thread::spawn(move || serve(&stream, &shared, number));
+                let tls = tls.clone();
+                std::thread::spawn(move || match tls {
+                    None => serve(stream, &shared, number),
+                    Some(config) => {
+                        let connection = ServerConnection::new(config).expect("a connection");
+                        serve(StreamOwned::new(connection, stream), &shared, number);
+                    }
+                });
             }
         });
         Self { address, state }
@@ -57,7 +85,7 @@ impl Receiver {
     }
 }
 
-fn serve(stream: &TcpStream, state: &Mutex<State>, connection: usize) {
+fn serve(stream: impl Read + Write, state: &Mutex<State>, connection: usize) {
     let mut reader = BufReader::new(stream);
     while let Some(request) = read(&mut reader, connection) {
         let answer = {
@@ -75,13 +103,14 @@ fn serve(stream: &TcpStream, state: &Mutex<State>, connection: usize) {
             return;
         }
         let text = format!("HTTP/1.1 {answer}\r\ncontent-length: 2\r\n\r\nok");
-        if (&*stream).write_all(text.as_bytes()).is_err() {
+        let stream = reader.get_mut();
+        if stream.write_all(text.as_bytes()).and_then(|()| stream.flush()).is_err() {
             return;
         }
     }
 }
 
-fn read(reader: &mut BufReader<&TcpStream>, connection: usize) -> Option<Request> {
+fn read(reader: &mut BufReader<impl Read>, connection: usize) -> Option<Request> {
     let mut line = String::new();
     reader.read_line(&mut line).ok().filter(|read| *read > 0)?;
     let mut headers = Vec::new();

@@ -461,6 +461,57 @@ fn ten_thousand_entries_are_written_in_groups() {
 }
 
 #[test]
+fn readers_and_the_writer_go_on_beside_one_another() {
+    let home = Home::new();
+    let store = home.open();
+    store.append(entry(None, vec![event(1, turn("a"))]));
+    assert!(store.flush(LONG));
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let readers: Vec<_> = (0..2)
+            .map(|_| {
+                scope.spawn(|| {
+                    let mut passes = 0;
+                    while !done.load(Ordering::SeqCst) || passes == 0 {
+                        let seen = seqs(&home.events(&EventQuery::default()));
+                        assert!(seen.iter().copied().eq(1..=seen.len() as u64), "a hole");
+                        passes += 1;
+                    }
+                })
+            })
+            .collect();
+        for number in 2..=3_000 {
+            store.append(entry(None, vec![event(number, tool("Bash"))]));
+        }
+        assert!(store.flush(LONG));
+        done.store(true, Ordering::SeqCst);
+        for reader in readers {
+            reader.join().expect("no reader failed");
+        }
+    });
+    assert_eq!(store.health().state, StoreState::Writing);
+    assert_eq!(home.events(&EventQuery::default()).len(), 3_000);
+}
+
+#[test]
+fn a_closed_store_can_be_read_where_nothing_can_be_written() {
+    let home = Home::new();
+    let store = home.open();
+    store.append(entry(None, vec![event(1, turn("a"))]));
+    assert!(store.close(LONG));
+    drop(store);
+    let beside = |end: &str| PathBuf::from(format!("{}{end}", home.path.display()));
+    // Root may write everywhere, so the place of the shared memory is taken instead.
+    for end in ["-wal", "-shm"] {
+        if beside(end).exists() {
+            std::fs::remove_file(beside(end)).expect("removed");
+        }
+    }
+    std::fs::create_dir(beside("-shm")).expect("in the way");
+    assert_eq!(seqs(&home.events(&EventQuery::default())), [1]);
+}
+
+#[test]
 fn a_store_of_a_newer_version_is_refused_and_left_as_it_is() {
     let home = Home::new();
     drop(home.open());

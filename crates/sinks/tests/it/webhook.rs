@@ -203,6 +203,35 @@ fn a_proxy_is_used_if_the_options_name_it() {
     assert_eq!(proxy.requests()[0].line, "POST http://nowhere.invalid/hook HTTP/1.1");
 }
 
+/// Set in the process that trusts the test's own authority.
+const TRUSTS: &str = "LINELAMP_TEST_TRUSTS";
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_receiver_is_trusted_if_the_system_trusts_its_certificate() {
+    let receiver = Receiver::start_tls();
+    let options = json!({ "url": format!("https://localhost:{}/hook", receiver.address.port()) });
+    let delivered = deliver(&mut build(&options).expect("a sink"), &batch(1));
+    if std::env::var_os(TRUSTS).is_some() {
+        delivered.expect("delivered");
+        assert_eq!(receiver.requests().len(), 1);
+        return;
+    }
+    let error = delivered.expect_err("a stranger");
+    assert!(matches!(error, DeliverError::Retry { .. }), "{error:?}");
+    assert!(error.to_string().contains("certificate"), "{error}");
+    assert_eq!(receiver.requests(), []);
+    let authority = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/tls/ca.pem");
+    let status = Command::new(std::env::current_exe().expect("this test"))
+        .args(["--exact", "webhook::a_receiver_is_trusted_if_the_system_trusts_its_certificate"])
+        .envs([(TRUSTS, "1"), ("SSL_CERT_FILE", authority)])
+        .env_remove("SSL_CERT_DIR")
+        .stdout(Stdio::null())
+        .status()
+        .expect("it runs");
+    assert!(status.success());
+}
+
 #[test]
 fn a_proxy_in_the_environment_is_not_used() {
     let mut child = Command::new(std::env::current_exe().expect("this test"));
