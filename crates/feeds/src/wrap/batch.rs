@@ -73,7 +73,7 @@ pub(super) struct Counts {
     pub(super) too_long: u64,
     /// Lines of detail left out.
     pub(super) shed: u64,
-    /// Lines that may have carried state and found no room.
+    /// Lines that may have carried state and found no room, and batches nobody could take.
     pub(super) lost: u64,
     /// Times the decoder failed and was replaced.
     pub(super) panics: u64,

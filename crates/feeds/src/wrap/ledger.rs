@@ -32,6 +32,8 @@ pub(super) struct Ledger {
     sent: usize,
     /// Bytes of the next one that it has.
     offset: usize,
+    /// Spooling failed: it is not tried again before this.
+    spool_not_before: Option<Instant>,
     /// The rest of a batch that is no longer here and was cut in two.
     rest: Vec<u8>,
 }
@@ -108,7 +110,8 @@ impl Ledger {
     /// When what waits should be spooled; none if nothing waits.
     pub(super) fn spool_at(&self) -> Option<Instant> {
         let oldest = self.batches.front()?;
-        Some(if self.bytes > WAITING_BYTES { oldest.made } else { oldest.made + PATIENCE })
+        let due = if self.bytes > WAITING_BYTES { oldest.made } else { oldest.made + PATIENCE };
+        Some(self.spool_not_before.map_or(due, |not_before| due.max(not_before)))
     }
 
     /// All that waits, as the body of one spool file.
@@ -125,13 +128,12 @@ impl Ledger {
         while !self.batches.is_empty() {
             self.remove_first();
         }
+        self.spool_not_before = None;
     }
 
     /// Spooling failed: it is tried again only after another while.
     pub(super) fn spool_failed(&mut self, now: Instant) {
-        for batch in &mut self.batches {
-            batch.made = now;
-        }
+        self.spool_not_before = Some(now + PATIENCE);
     }
 
     fn remove_first(&mut self) {
@@ -238,6 +240,12 @@ mod tests {
         assert_eq!(lost, 6);
         assert_eq!(ledger.spool_at(), Some(now));
         assert_eq!(ledger.next_number(), 11);
+        ledger.spool_failed(now);
+        assert_eq!(
+            ledger.spool_at(),
+            Some(now + PATIENCE),
+            "a full disk is not asked all the time"
+        );
     }
 
     #[test]

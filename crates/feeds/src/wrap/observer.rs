@@ -29,7 +29,7 @@ use crate::spool::{Header, Role};
 use crate::{process, socket, spool};
 
 /// So long the first lines wait for the daemon's word on how much it wants.
-const GREETING: Duration = Duration::from_millis(50);
+const GREETING: Duration = Duration::from_millis(250);
 /// So long at the end an acknowledgement is waited for before what is left goes to the spool.
 const LAST_WAIT: Duration = Duration::from_millis(100);
 /// Kept of the deadline for spooling.
@@ -205,7 +205,8 @@ impl<'a> Session<'a> {
         loop {
             let now = Instant::now();
             self.link.serve(&mut self.ledger, now);
-            if !self.link.is_connected() || self.link.is_greeted() || now >= until {
+            let ends = now >= until || self.tap.deadline().is_some();
+            if ends || !self.link.is_connected() || self.link.is_greeted() {
                 return;
             }
             let (connection, sending) = self.link.interest(&self.ledger);
@@ -354,7 +355,8 @@ impl<'a> Session<'a> {
         self.counts.shed = self.tap.shed.load(Ordering::Relaxed);
         self.counts.lost = self.tap.lost.load(Ordering::Relaxed);
         if let Some(line) = self.builder.close(self.ledger.next_number(), self.counts) {
-            self.counts.lost += self.ledger.add(line, Instant::now());
+            let lost = self.ledger.add(line, Instant::now());
+            self.tap.lost.fetch_add(lost, Ordering::Relaxed);
         }
     }
 

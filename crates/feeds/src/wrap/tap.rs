@@ -114,7 +114,7 @@ pub(super) struct Tap {
     must_bytes: AtomicUsize,
     /// Lines left out because the observer was behind, of either budget.
     pub(super) shed: AtomicU64,
-    /// Those among them that carried state.
+    /// Those among them that carried state, and batches that could be neither sent nor spooled.
     pub(super) lost: AtomicU64,
     queue: Mutex<Queue>,
     pub(super) bell: Bell,

@@ -8,7 +8,7 @@ use std::thread;
 
 use linelamp_feeds::spool::Role;
 
-use crate::support::{PROBE, spool_files};
+use crate::support::{PROBE, on_a_full_disk, spool_files};
 
 fn hook(state: &Path, payload: &[u8]) -> Output {
     let mut child = Command::new(PROBE)
@@ -90,4 +90,11 @@ fn a_state_folder_that_cannot_be_written_is_passed_over_in_silence() {
     for state in ["/proc/none", "/dev/null/none"] {
         assert!(is_silent_success(&hook(Path::new(state), b"{}")), "{state}");
     }
+}
+
+#[test]
+fn a_full_disk_leaves_nothing_half_written_and_is_passed_over_in_silence() {
+    let (output, left) = on_a_full_disk(|state| hook(state, &vec![b'l'; 1 << 20]));
+    assert!(is_silent_success(&output));
+    assert_eq!(left, 0);
 }

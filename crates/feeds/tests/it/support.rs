@@ -1,7 +1,7 @@
 //! Running the probe, and reading what it left behind.
 
 use std::path::Path;
-use std::process::{Child, Command};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use linelamp_feeds::spool::{self, Header};
@@ -104,4 +104,27 @@ pub(crate) fn child_of(parent: &Child) -> u32 {
         let tasks = format!("/proc/{0}/task/{0}/children", parent.id());
         std::fs::read_to_string(tasks).ok()?.split_whitespace().next()?.parse().ok()
     })
+}
+
+/// Runs `work` with a state folder on a tiny disk; gives its result and the number of files left in the
+/// spool. Where mounting is not allowed the spool's folder cannot be made instead.
+pub(crate) fn on_a_full_disk<T>(work: impl FnOnce(&Path) -> T) -> (T, usize) {
+    let root = tempfile::tempdir().expect("a folder");
+    let full = root.path().join("full");
+    std::fs::create_dir(&full).expect("a folder");
+    let mounted = Command::new("mount")
+        .args(["-t", "tmpfs", "-o", "size=16k", "tmpfs"])
+        .arg(&full)
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success());
+    if !mounted {
+        std::fs::write(full.join(spool::FOLDER), "in the way").expect("a file");
+    }
+    let result = work(&full);
+    let left = std::fs::read_dir(full.join(spool::FOLDER)).into_iter().flatten().count();
+    if mounted {
+        Command::new("umount").arg(&full).status().expect("umount runs");
+    }
+    (result, left)
 }

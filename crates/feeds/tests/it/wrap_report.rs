@@ -7,7 +7,9 @@ use linelamp_feeds::spool::Role;
 use serde_json::json;
 
 use crate::daemon::{self, Daemon};
-use crate::support::{PROBE, musts, seen, spool_files, spooled_batches, wait_for, wrap, wrap_sh};
+use crate::support::{
+    PROBE, musts, on_a_full_disk, seen, spool_files, spooled_batches, wait_for, wrap, wrap_sh,
+};
 
 fn run(mut command: std::process::Command) {
     let status = command.stdin(Stdio::null()).stdout(Stdio::null()).status();
@@ -55,8 +57,14 @@ fn both_directions_are_read() {
 fn a_want_of_everything_reaches_the_decoder_before_the_first_line() {
     let state = tempfile::tempdir().expect("a folder");
     let daemon = Daemon::start(state.path(), "full");
-    run(wrap(state.path(), &[], &[PROBE, "burst", "1000", "10"]));
-    assert_eq!(seen(&daemon.whole().1).len(), 1001);
+    let mut child = wrap_sh(state.path(), &format!("{PROBE} burst 1000 10; read go"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("started");
+    wait_for("every line", || (seen(&daemon.batches()).len() == 1000).then_some(()));
+    drop(child.stdin.take());
+    child.wait().expect("ended");
 }
 
 #[test]
@@ -210,28 +218,13 @@ fn the_first_lines_tell_the_agent_if_nobody_else_does() {
 
 #[test]
 fn a_full_disk_leaves_nothing_half_written_and_the_agent_alone() {
-    let state = tempfile::tempdir().expect("a folder");
-    let full = state.path().join("full");
-    std::fs::create_dir(&full).expect("a folder");
-    let mounted = std::process::Command::new("mount")
-        .args(["-t", "tmpfs", "-o", "size=16k", "tmpfs"])
-        .arg(&full)
-        .stderr(Stdio::null())
-        .status()
-        .is_ok_and(|status| status.success());
-    if !mounted {
-        // Not allowed to mount: a folder in which nothing can be made is the nearest thing.
-        std::fs::write(full.join("spool"), "in the way").expect("a file");
-    }
-    let output = wrap(&full, &[], &[PROBE, "burst", "20000", "2"])
-        .stdin(Stdio::null())
-        .output()
-        .expect("output");
+    let (output, left) = on_a_full_disk(|state| {
+        wrap(state, &[], &[PROBE, "burst", "20000", "2"])
+            .stdin(Stdio::null())
+            .output()
+            .expect("output")
+    });
     assert!(output.status.success());
     assert!(output.stderr.is_empty());
-    let left = std::fs::read_dir(full.join("spool")).into_iter().flatten().count();
-    if mounted {
-        std::process::Command::new("umount").arg(&full).status().expect("umount runs");
-    }
     assert_eq!(left, 0);
 }
