@@ -11,5 +11,5 @@ pub(crate) fn starter_in_full() -> String {
     let lines = STARTER
         .lines()
         .map(|line| line.strip_prefix('#').filter(|rest| rest.starts_with(is_set)).unwrap_or(line));
-    lines.map(|line| format!("{line}\n")).collect()
+    lines.flat_map(|line| [line, "\n"]).collect()
 }
