@@ -42,8 +42,8 @@ pub(super) enum Problem {
 
 impl Content {
     /// Reads the file `name`.
-    pub(super) fn read(name: &str, file: &[u8]) -> Result<Self, Problem> {
-        let (header, body) = read_header(file).map_err(|error| match error {
+    pub(super) fn read(name: &str, mut file: Vec<u8>) -> Result<Self, Problem> {
+        let (header, body) = read_header(&file).map_err(|error| match error {
             SpoolError::UnknownFormat(format) => Problem::NotOurs(format),
             other => Problem::Bad(other.to_string()),
         })?;
@@ -51,11 +51,13 @@ impl Content {
             return Err(Problem::Bad("nothing follows the header".to_owned()));
         }
         match header.role {
-            Role::Hook => Ok(Self::Hook(HookFile {
-                header,
-                position: Position::new(format!("hook/{name}")),
-                payload: body.to_vec(),
-            })),
+            Role::Hook => {
+                let start = file.len() - body.len();
+                // Moved within its buffer: a payload may be large.
+                file.drain(..start);
+                let position = Position::new(format!("hook/{name}"));
+                Ok(Self::Hook(HookFile { header, position, payload: file }))
+            }
             Role::Wrap => WrapFile::read(header, body).map(Self::Wrap),
         }
     }

@@ -40,10 +40,11 @@ const GROUP_FILES: usize = 128;
 /// …or until they have so many bytes.
 const GROUP_BYTES: usize = 8 << 20;
 
-/// What is told about the spool itself belongs to no session of an agent: it has one of its own.
+/// What is told about the spool itself belongs to no session of an agent: it stands under the key that the bus
+/// uses for what it says of itself.
 const NOTICE_AGENT: &str = "linelamp";
 /// See [`NOTICE_AGENT`].
-const NOTICE_SESSION: &str = "daemon";
+const NOTICE_SESSION: &str = "bus";
 
 /// What the spool feed is made from. The publisher it is run with speaks for the hooks.
 pub struct SpoolOptions {
@@ -259,7 +260,7 @@ impl Taker {
     ) -> Result<bool, Stop> {
         let mut contents = Vec::with_capacity(files.len());
         for (name, file) in files {
-            match file.map(|file| Content::read(&name.base, &file)) {
+            match file.map(|file| Content::read(&name.base, file)) {
                 Ok(Ok(content)) => contents.push((name, content)),
                 Ok(Err(Problem::NotOurs(format))) => {
                     tracing::warn!(file = %name.base, format, "spool file is of another version");

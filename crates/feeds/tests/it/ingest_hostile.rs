@@ -1,4 +1,5 @@
-//! Anything may lie in the spool: nothing of it stops the daemon or costs a good neighbour.
+//! Anything may lie in the spool or come over the socket: nothing of it stops the daemon or costs a good
+//! neighbour.
 
 use std::sync::Arc;
 
@@ -6,6 +7,7 @@ use linelamp_feeds::spool::FOLDER;
 use proptest::prelude::*;
 
 use super::ingest_support::{Daemon, Store, bad, batch, hook, names, payload, until, wrapped};
+use super::ingest_wrapper::Wrapper;
 
 /// A file of a client, or what is left of it after something happened to it.
 fn files() -> impl Strategy<Value = Vec<Vec<u8>>> {
@@ -65,6 +67,55 @@ proptest! {
             until("cleaning up", || names(state.path()).len() as u64 == left()).await;
             let counts = daemon.counts();
             assert_eq!(bad(state.path()).len() as u64, counts.bad_files);
+            daemon.stop().await;
+        });
+    }
+
+    #[test]
+    fn arbitrary_lines_end_their_own_connection_at_most(
+        greets in any::<bool>(),
+        lines in prop::collection::vec(
+            prop_oneof![
+                prop::collection::vec(any::<u8>(), 0..200),
+                (1_u64..6).prop_map(|number| batch(number).into_bytes()),
+                (1_u64..6, any::<prop::sample::Index>(), any::<u8>()).prop_map(
+                    |(number, place, byte)| {
+                        let mut line = batch(number).into_bytes();
+                        let place = place.index(line.len());
+                        line[place] = byte;
+                        line
+                    }
+                ),
+            ],
+            0..6,
+        ),
+    ) {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .expect("a runtime");
+        runtime.block_on(async {
+            let state = tempfile::tempdir().expect("a folder");
+            let store = Arc::new(Store::default());
+            let daemon = Daemon::start(state.path(), Some(&store));
+            let mut good = Wrapper::greet(&daemon, "good").await;
+            good.say(&batch(1)).await;
+            let mut hostile = if greets {
+                Wrapper::greet(&daemon, "hostile").await
+            } else {
+                Wrapper::connect(&daemon).await
+            };
+            for line in &lines {
+                // It may have been hung up on.
+                hostile.write(line).await.ok();
+            }
+            drop(hostile);
+            good.say(&batch(2)).await;
+            good.acknowledged(2).await;
+            drop(good);
+            until("both ends", || daemon.counts().connected == 0).await;
+            assert!(store.twice().is_empty());
             daemon.stop().await;
         });
     }

@@ -13,20 +13,20 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use super::ingest_support::{AGENT, Daemon, Store, batch, names, until, wrapped};
 
 /// A wrapper's end of the line.
-struct Wrapper {
+pub(crate) struct Wrapper {
     lines: Lines<BufReader<OwnedReadHalf>>,
     write: OwnedWriteHalf,
 }
 
 impl Wrapper {
-    async fn connect(daemon: &Daemon) -> Self {
+    pub(crate) async fn connect(daemon: &Daemon) -> Self {
         let stream =
             UnixStream::connect(daemon.state.join("run/events.sock")).await.expect("connected");
         let (read, write) = stream.into_split();
         Self { lines: BufReader::new(read).lines(), write }
     }
 
-    async fn greet(daemon: &Daemon, instance: &str) -> Self {
+    pub(crate) async fn greet(daemon: &Daemon, instance: &str) -> Self {
         let mut wrapper = Self::connect(daemon).await;
         let hello = json!({
             "linelamp": 1, "role": "wrap", "version": "9", "instance": instance, "agent": AGENT,
@@ -41,8 +41,12 @@ impl Wrapper {
         wrapper
     }
 
-    async fn say(&mut self, text: &str) {
-        self.write.write_all(text.as_bytes()).await.expect("sent");
+    pub(crate) async fn say(&mut self, text: &str) {
+        self.write(text.as_bytes()).await.expect("sent");
+    }
+
+    pub(crate) async fn write(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        self.write.write_all(bytes).await
     }
 
     /// The daemon's next line; none when it has hung up.
@@ -53,7 +57,7 @@ impl Wrapper {
     }
 
     /// Waits until everything up to `number` is acknowledged.
-    async fn acknowledged(&mut self, number: u64) {
+    pub(crate) async fn acknowledged(&mut self, number: u64) {
         while self.hear().await.expect("an acknowledgement")["committed"] != number {}
     }
 }
@@ -125,7 +129,7 @@ async fn a_bad_line_ends_its_connection_and_loses_nothing_else() {
         wrapper.say(&batch(1)).await;
         wrapper.acknowledged(1).await;
         // It may be hung up on before all of it is sent.
-        wrapper.write.write_all(bad.as_bytes()).await.ok();
+        wrapper.write(bad.as_bytes()).await.ok();
         assert_eq!(wrapper.hear().await, None, "{bad:.20}");
     }
     other.say(&batch(1)).await;
