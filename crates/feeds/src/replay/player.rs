@@ -239,7 +239,7 @@ impl Replay {
             return;
         }
         let at = time(step.ms);
-        let (ms, feed) = (step.ms, step.feed);
+        let (ms, feed, context) = (step.ms, step.feed, step.context);
         let drafts = &mut self.drafts;
         match step.signal {
             Signal::Start { process, arguments, reference } => {
@@ -266,7 +266,7 @@ impl Replay {
                 };
                 self.stats.count(decoder.push(Raw::Line { direction, bytes }, at, drafts));
             }
-            Signal::Hook { payload, context } => {
+            Signal::Hook { payload } => {
                 if self.hooks.is_none() {
                     let options = options(&self.options, None, Vec::new());
                     self.hooks = self.driver.decoder(Source::Hook, options);

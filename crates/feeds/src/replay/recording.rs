@@ -46,6 +46,8 @@ pub struct Step<'a> {
     pub feed: RecordedFeed,
     /// What it was.
     pub signal: Signal<'a>,
+    /// What was around a hook call, as far as that was recorded.
+    pub context: HookContext,
 }
 
 /// What was seen. Processes of a recording are numbered from 1.
@@ -73,8 +75,6 @@ pub enum Signal<'a> {
     Hook {
         /// The payload.
         payload: &'a [u8],
-        /// What was around it, if that was recorded.
-        context: HookContext,
     },
     /// A process ended.
     Exit {
@@ -211,16 +211,20 @@ impl Recording {
             }
             What::Hook { line } => {
                 let payload = payload_of(self.hooks.as_ref()?.line(*line)?);
-                let context = self.contexts.as_ref().and_then(|contexts| contexts.line(*line));
-                let context = context.and_then(|line| serde_json::from_slice(line).ok());
-                (
-                    RecordedFeed::Hooks,
-                    Signal::Hook { payload, context: context.unwrap_or_default() },
-                )
+                (RecordedFeed::Hooks, Signal::Hook { payload })
             }
             What::StartAtTerminal { .. } | What::Other => return None,
         };
-        Some(Step { ms: entry.ms, feed, signal })
+        let context = match &entry.what {
+            What::Hook { line } => self.context(*line),
+            _ => HookContext::default(),
+        };
+        Some(Step { ms: entry.ms, feed, signal, context })
+    }
+
+    fn context(&self, line: usize) -> HookContext {
+        let line = self.contexts.as_ref().and_then(|contexts| contexts.line(line));
+        line.and_then(|line| serde_json::from_slice(line).ok()).unwrap_or_default()
     }
 
     /// All steps, in order.

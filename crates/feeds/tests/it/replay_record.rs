@@ -80,9 +80,9 @@ fn what_is_recorded_is_what_a_replay_reads() {
                 assert!(reference.is_some());
                 others.push("start");
             }
-            Signal::Hook { payload, context } => {
+            Signal::Hook { payload } => {
                 assert_eq!(payload, b"{  \"hook_event_name\": \"Stop\"}");
-                assert_eq!(context.env["WHERE"], "here");
+                assert_eq!(step.context.env["WHERE"], "here");
                 others.push("hook");
             }
             Signal::Exit { exit, .. } => {
