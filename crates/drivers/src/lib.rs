@@ -2,7 +2,7 @@
 //!
 //! A driver turns the raw signals of its agent into drafts of events and knows how to find and
 //! recognise the agent. Drivers do no transport: bytes come from a feed, drafts go to whoever
-//! asked. Start with [`claude_code`], with [`line`] for how bytes become lines and with [`json`]
+//! asked. Start with [`claude_code`], with [`mod@line`] for how bytes become lines and with [`json`]
 //! for how lines are read.
 //!
 //! ```

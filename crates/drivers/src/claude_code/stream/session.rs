@@ -183,14 +183,11 @@ impl StreamDecoder {
     /// The permission mode is `mode` now.
     pub(super) fn mode_is(&mut self, mode: String) {
         if self.sessions.mode.as_ref() != Some(&mode) {
-            match self.sessions.mode.replace(mode.clone()) {
-                Some(before) => {
-                    self.outlet.main(ModeChanged { mode, from: Some(before) });
-                }
-                None => {
-                    let permission_mode = Some(mode);
-                    self.outlet.main(SessionUpdated { permission_mode, ..empty_update() });
-                }
+            if let Some(before) = self.sessions.mode.replace(mode.clone()) {
+                self.outlet.main(ModeChanged { mode, from: Some(before) });
+            } else {
+                let permission_mode = Some(mode);
+                self.outlet.main(SessionUpdated { permission_mode, ..empty_update() });
             }
         }
     }
