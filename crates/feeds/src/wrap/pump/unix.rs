@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use rustix::net::{SendFlags, send};
 
 use super::super::cutter::Cutter;
-use super::super::signal::{close_from, fork_self, leave_copy};
+use super::super::signal::{Signals, close_from, fork_self, leave_copy};
 
 /// Bytes moved at once. Larger is not faster: the chunk should stay in the cache until it is cut.
 const CHUNK: usize = 128 << 10;
@@ -92,12 +92,13 @@ impl Outbound {
 impl Handover {
     /// Leaves a copy of this process that pumps on until the output is closed by everybody, as it
     /// would have stayed open without us.
-    pub(in super::super) fn leave_behind(self) {
+    pub(in super::super) fn leave_behind(self, signals: &Signals) {
         let mut buffer = [0; 16 << 10];
         if !matches!(fork_self(), Ok(true)) {
             return;
         }
         // From here on only system calls: see `fork_self`.
+        signals.restore();
         let output = rustix::stdio::stdout();
         if rustix::stdio::dup2_stdin(&self.source).is_err() {
             leave_copy();

@@ -141,7 +141,7 @@ impl Plumbing {
             self.tap.finish(Finish { exit, at, deadline });
         }
         if let Some(handover) = left_behind {
-            handover.leave_behind();
+            handover.leave_behind(signals);
         }
         end
     }
