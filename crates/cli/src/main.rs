@@ -10,6 +10,7 @@ mod env;
 mod exit;
 mod output;
 mod paths;
+mod private;
 mod socket;
 mod stage;
 

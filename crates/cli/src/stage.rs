@@ -43,7 +43,7 @@ impl Stage {
             wait_until(start, step.ms, self.speed);
             match step.signal {
                 Signal::Line { direction: Direction::ToAgent, bytes, .. } => say(&mut input, bytes),
-                Signal::Hook { payload } if self.feeds.contains(RecordedFeed::Hooks) => {
+                Signal::Hook { payload, .. } if self.feeds.contains(RecordedFeed::Hooks) => {
                     self.call_hook(&program, payload)?;
                 }
                 _ => {}

@@ -14,18 +14,16 @@ use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::time::FormatTime;
 
-/// A file is put aside at this size.
-const MAX_BYTES: u64 = 10 << 20;
-/// How many files there are at most, the current one included.
-const FILES: usize = 3;
+use crate::config::model::Daemon;
 
-/// Sends everything that is traced to `path`. `level` is a `tracing` filter such as `info`.
+/// Sends everything that is traced to `path`, at the level and within the size of `settings`.
 ///
 /// # Errors
 ///
-/// If the file cannot be opened or `level` is no filter.
-pub(crate) fn start(path: &Path, level: &str) -> Result<()> {
-    let log = Log::open(path, MAX_BYTES)
+/// If the file cannot be opened or the level is no filter.
+pub(crate) fn start(path: &Path, settings: &Daemon) -> Result<()> {
+    let level = &settings.log_level;
+    let log = Log::open(path, settings.log_size_mib << 20, settings.log_files)
         .with_context(|| format!("cannot open the log {}", path.display()))?;
     let filter = EnvFilter::try_new(level)
         .with_context(|| format!("`{level}` is no log level (try info, debug or warn)"))?;
@@ -54,15 +52,16 @@ struct Log {
     file: File,
     size: u64,
     limit: u64,
+    files: usize,
     last: Vec<u8>,
     repeats: u64,
 }
 
 impl Log {
-    fn open(path: &Path, limit: u64) -> io::Result<Self> {
+    fn open(path: &Path, limit: u64, files: usize) -> io::Result<Self> {
         let file = append(path)?;
         let size = file.metadata()?.len();
-        Ok(Self { path: path.to_owned(), file, size, limit, last: Vec::new(), repeats: 0 })
+        Ok(Self { path: path.to_owned(), file, size, limit, files, last: Vec::new(), repeats: 0 })
     }
 
     /// Writes one record. A record equal to the last one but for its time is only counted.
@@ -91,11 +90,16 @@ impl Log {
     }
 
     fn rotate(&mut self) -> io::Result<()> {
-        for number in (1..FILES).rev() {
+        for number in (1..self.files).rev() {
             let from = if number == 1 { self.path.clone() } else { self.numbered(number - 1) };
             if from.exists() {
                 std::fs::rename(&from, self.numbered(number))?;
             }
+        }
+        // With a single file nothing was put aside: it begins anew.
+        match std::fs::remove_file(&self.path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
         }
         self.file = append(&self.path)?;
         self.size = 0;
@@ -148,7 +152,7 @@ mod tests {
     fn repeated_lines_are_counted_instead_of_written() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("log");
-        let mut log = Log::open(&path, 1 << 20).expect("a log");
+        let mut log = Log::open(&path, 1 << 20, 3).expect("a log");
         for second in 0..5 {
             log.record(format!("{second} INFO same\n").as_bytes()).expect("written");
         }
@@ -161,7 +165,7 @@ mod tests {
     fn the_log_never_grows_beyond_its_files() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("log");
-        let mut log = Log::open(&path, 100).expect("a log");
+        let mut log = Log::open(&path, 100, 3).expect("a log");
         for number in 0..100 {
             log.record(format!("{number} INFO line {number}\n").as_bytes()).expect("written");
         }

@@ -37,7 +37,7 @@ const TICK: Duration = Duration::from_millis(250);
 pub(crate) fn run(paths: &Paths, config: &Config) -> Result<()> {
     paths.create()?;
     let _lock = Lock::take(&paths.state)?;
-    logging::start(&paths.log(), &config.daemon.log_level)?;
+    logging::start(&paths.log(), &config.daemon)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()

@@ -1,6 +1,7 @@
 //! From the configuration to running sinks.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use linelamp_core::bus::{Bus, Filter, SinkSetup, SinkSource};
@@ -9,7 +10,7 @@ use linelamp_core::id::SinkName;
 use linelamp_core::sink::{BoxError, SinkFactory};
 use linelamp_sinks::desktop::DesktopFactory;
 use linelamp_sinks::jsonl::JsonlFactory;
-use linelamp_sinks::store::{DurableSink, Store, StoreOptions};
+use linelamp_sinks::store::{DurableSink, Retention, Store, StoreOptions};
 use linelamp_sinks::webhook::WebhookFactory;
 use serde_json::Value;
 
@@ -61,7 +62,7 @@ impl Sinks {
                 }
             };
             if kind == STORE {
-                sinks.store = Some(StoreOptions { detail: sink.detail, ..StoreOptions::default() });
+                sinks.store = Some(store_options(&sink.component.options, sink.detail));
                 continue;
             }
             let factory = factory(kind)
@@ -70,7 +71,8 @@ impl Sinks {
                 name: SinkName::new(name.as_str()),
                 factory,
                 options: sink.component.options.clone(),
-                filter: filter(&sink.filters),
+                // Only a project's file adds a second one, and no project's file is read here.
+                filter: sink.filters.first().cloned().unwrap_or_default(),
                 detail: sink.detail,
                 // What leaves the machine must not be lost by a restart.
                 durable: sink.durable.unwrap_or(kind == "webhook"),
@@ -138,14 +140,16 @@ impl Sinks {
     }
 }
 
-/// One filter that lets through what passes all of these.
-fn filter(filters: &[Filter]) -> Filter {
-    let mut all = Filter::all();
-    for one in filters {
-        all.kinds.clone_from(&one.kinds);
-        all.agents.clone_from(&one.agents);
+/// The configuration has checked the names and types of the store's own options.
+fn store_options(options: &Value, detail: Detail) -> StoreOptions {
+    let mut retention = Retention::default();
+    if let Some(days) = options["retention_days"].as_u64() {
+        retention.age = Duration::from_hours(24 * days);
     }
-    all
+    if let Some(mebibytes) = options["retention_mib"].as_u64() {
+        retention.bytes = mebibytes << 20;
+    }
+    StoreOptions { detail, retention, ..StoreOptions::default() }
 }
 
 fn factory(kind: &str) -> Option<Arc<dyn SinkFactory>> {

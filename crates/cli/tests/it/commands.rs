@@ -226,3 +226,22 @@ fn the_demo_runs_without_a_terminal_and_leaves_nothing() {
     let left: Vec<_> = std::fs::read_dir(&tmp).expect("a folder").collect();
     assert!(left.is_empty(), "{left:?}");
 }
+
+#[test]
+fn a_recorded_run_can_be_replayed_and_was_passed_through() {
+    let sandbox = Sandbox::new();
+    let folder = sandbox.home().join("recording");
+    let line = r#"{"type":"system","subtype":"init","session_id":"rec","uuid":"u","cwd":"/tmp","model":"m","claude_code_version":"2.1.332"}"#;
+    let output = sandbox
+        .command(["record", folder.to_str().expect("text"), "--", "sh", "-c"])
+        .arg(format!("echo '{line}'; echo oops >&2; exit 5"))
+        .stdin(Stdio::null())
+        .output()
+        .expect("record runs");
+    assert_eq!(output.status.code(), Some(5));
+    assert_eq!(output.stdout, format!("{line}\n").as_bytes());
+    assert_eq!(output.stderr, b"oops\n");
+    let changes =
+        sandbox.lines(["replay", folder.to_str().expect("text"), "--format", "ndjson"]);
+    assert_eq!(changes.last().expect("changes")["state"], "ended");
+}

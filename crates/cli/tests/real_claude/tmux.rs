@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::install::skip;
@@ -28,13 +29,17 @@ pub(crate) fn available() -> bool {
 #[derive(Debug)]
 pub(crate) struct Terminal<'a> {
     sandbox: &'a Sandbox,
+    server: String,
 }
 
 impl<'a> Terminal<'a> {
     /// Starts a program of the sandbox in a window of its own. The window outlives the program,
     /// so that its last words can be read.
     pub(crate) fn start(sandbox: &'a Sandbox, command: &Command) -> Self {
-        let terminal = Self { sandbox };
+        // A name of its own each time: the server of an earlier terminal may still be going.
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let terminal = Self { sandbox, server: format!("test-{number}") };
         // What an earlier terminal of this sandbox left.
         fs::remove_file(terminal.status_file()).ok();
         let mut arguments: Vec<OsString> = [
@@ -130,9 +135,8 @@ impl<'a> Terminal<'a> {
         let output = self
             .sandbox
             .command("tmux")
-            // The socket lies in the sandbox: a name is enough to be alone.
             .env("TMUX_TMPDIR", self.sandbox.root())
-            .args(["-L", "test", "-f", "/dev/null"])
+            .args(["-L", &self.server, "-f", "/dev/null"])
             .args(arguments)
             .output()
             .map_err(|error| error.to_string())?;

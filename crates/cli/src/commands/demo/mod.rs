@@ -21,6 +21,7 @@ use crate::client::Client;
 use crate::daemon::protocol::Request;
 use crate::env::LINELAMP_HOME;
 use crate::paths::Paths;
+use crate::private::PrivateFolder;
 use crate::stage::Stage;
 
 use self::receiver::Receiver;
@@ -33,20 +34,24 @@ const SETTLE_LIMIT: Duration = Duration::from_secs(3);
 
 /// Runs the demo.
 pub(crate) fn run(args: &DemoArgs) -> Result<ExitCode> {
-    let folder = Folder::create()?;
-    let paths = Paths::under(&folder.0);
+    let folder = PrivateFolder::create("linelamp-demo")?;
+    let paths = Paths::under(folder.path());
     paths.create()?;
     let receiver = Receiver::start()?;
     configure(&paths, &receiver)?;
-    let recordings = material::unpack(&folder.0.join("recordings"))?;
+    let recordings = material::unpack(&folder.path().join("recordings"))?;
     let mut out = std::io::stdout();
-    writeln!(out, "linelamp demo: two recorded sessions, a real daemon in {}", folder.0.display())?;
+    writeln!(
+        out,
+        "linelamp demo: two recorded sessions, a real daemon in {}",
+        folder.path().display()
+    )?;
     writeln!(out, "  website  runs under `linelamp wrap`; a host program answers its requests")?;
     writeln!(out, "  game     runs in a terminal; linelamp knows it from its hooks alone")?;
     writeln!(out)?;
-    let mut daemon = Daemon::start(&folder.0, &paths)?;
+    let mut daemon = Daemon::start(folder.path(), &paths)?;
     let show = Show::start(&paths, out.is_terminal())?;
-    let played = play(&recordings, args.speed, &folder.0);
+    let played = play(&recordings, args.speed, folder.path());
     settle(&paths, &receiver);
     show.end()?;
     played?;
@@ -116,31 +121,6 @@ fn settle(paths: &Paths, receiver: &Receiver) {
             return;
         }
         count = now;
-    }
-}
-
-/// A private folder that is removed with everything in it, also when the demo fails.
-#[derive(Debug)]
-struct Folder(PathBuf);
-
-impl Folder {
-    fn create() -> Result<Self> {
-        use std::os::unix::fs::DirBuilderExt as _;
-        let name = format!("linelamp-demo-{}", uuid::Uuid::new_v4().simple());
-        let path = std::env::temp_dir().join(name);
-        std::fs::DirBuilder::new()
-            .mode(0o700)
-            .create(&path)
-            .with_context(|| format!("cannot create {}", path.display()))?;
-        Ok(Self(path))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        if let Err(error) = std::fs::remove_dir_all(&self.0) {
-            writeln!(std::io::stderr(), "warning: {} is left: {error}", self.0.display()).ok();
-        }
     }
 }
 
