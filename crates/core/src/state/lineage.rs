@@ -1,7 +1,7 @@
 //! Which process runs which session.
 //!
 //! One process carries several sessions over its life, one after the other: when it begins another, the one
-//! before is over. Late words of the earlier session do not bring it back.
+//! before is over, whether or not anybody said so. Late words of the earlier session do not bring it back.
 
 use std::collections::HashMap;
 
@@ -19,13 +19,16 @@ pub(crate) struct Processes(HashMap<ProcessRef, (SessionKey, Timestamp)>);
 impl Processes {
     /// What saved records tell.
     pub(crate) fn restore<'a>(records: impl Iterator<Item = &'a SessionRecord>) -> Self {
+        let mut starts: Vec<_> = records
+            .flat_map(|record| record.ledger.starts.iter().map(move |start| (start, record)))
+            .filter_map(|(start, record)| {
+                start.process.map(|process| (start.began.at, &record.state.session, process))
+            })
+            .collect();
+        starts.sort_unstable();
         let mut processes = Self::default();
-        for record in records {
-            for start in record.ledger.starts.iter().filter(|start| start.ended.is_none()) {
-                if let Some(process) = start.process {
-                    processes.take(process, &record.state.session, start.began.at);
-                }
-            }
+        for (at, session, process) in starts {
+            processes.take(process, session, at);
         }
         processes
     }

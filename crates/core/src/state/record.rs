@@ -11,11 +11,11 @@ use serde::{Deserialize, Serialize};
 use crate::event::Trust;
 use crate::id::Seq;
 use crate::process::ProcessRef;
+use crate::state::SessionState;
 use crate::state::claims::Claims;
 use crate::state::ledger::Ledger;
 use crate::state::rules::{LIMITS, SKEW};
 use crate::state::stamp::Stamp;
-use crate::state::{SessionState, rules};
 
 /// One session, restorable.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -66,7 +66,7 @@ pub(crate) struct Evidence {
     /// What the end of a turn counted in the background.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) counted: Option<Counted>,
-    /// When the newest sign of any kind was made.
+    /// The newest sign of any kind.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) newest: Option<Stamp>,
 }
@@ -140,9 +140,25 @@ impl SessionRecord {
         }
     }
 
-    /// The newest end of the session, if it was over and began again.
+    /// The newest end of the session in any process.
     pub(crate) fn last_end(&self) -> Option<Timestamp> {
         self.ledger.starts.iter().filter_map(|start| start.ended).map(|ended| ended.at).max()
+    }
+
+    /// When the session was over and began again afterwards, the newest such end: what was seen up to
+    /// then says nothing any more.
+    pub(crate) fn past(&self) -> Option<Timestamp> {
+        let starts = &self.ledger.starts;
+        if starts.len() < 2 {
+            return None;
+        }
+        let gap = |end: &Timestamp| {
+            let covered = starts.iter().any(|start| {
+                start.began.at < *end && start.ended.is_none_or(|ended| ended.at > *end)
+            });
+            !covered && starts.iter().any(|start| start.began.at >= *end)
+        };
+        starts.iter().filter_map(|start| start.ended).map(|ended| ended.at).filter(gap).max()
     }
 
     /// True if every process that had the session open has left it.
@@ -151,8 +167,8 @@ impl SessionRecord {
         !starts.is_empty() && starts.iter().all(|start| start.ended.is_some())
     }
 
-    /// True if one of its processes left long ago and none came back.
+    /// True if its processes left it long ago and none came back.
     pub(crate) fn is_forgettable(&self, now: Timestamp) -> bool {
-        self.is_over() && now.duration_since(self.state.last_seen) > rules::LIMITS.forget
+        self.is_over() && now.duration_since(self.state.last_seen) > LIMITS.forget
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::draft::Draft;
-use crate::event::{Body, Event, Origin, StartSource, Status, Trust};
+use crate::draft::{Draft, Hints};
+use crate::event::{Body, Event, Origin, Scope, StartSource, Status, Trust};
 use crate::id::{EventId, FeedName, Seq, SessionKey};
 use crate::process::ProcessRef;
 use crate::state::apply::shows_life;
@@ -88,7 +88,7 @@ impl Resolver {
         if let Some(seq) = self.stream_on(&mut draft, trust, origin, observed_at, out) {
             return Answer::New(seq);
         }
-        self.switch_process(&draft, origin, observed_at, out);
+        let left = self.switch_process(&mut draft, origin, observed_at, out);
         let entry = self.sessions.entry(draft.session.clone()).or_insert_with(|| Entry {
             record: Arc::new(SessionRecord::new(first_state(&draft, origin))),
             due: None,
@@ -126,7 +126,7 @@ impl Resolver {
             intake.discover();
         }
         let answer = intake.take(draft.body);
-        intake.descend(&self.processes);
+        intake.descend(left, &self.processes);
         let (record, mut desk) = (intake.record, intake.desk);
         entry.due = settle(record, observed_at, Some(id), origin, &mut desk);
         answer
@@ -176,41 +176,51 @@ impl Resolver {
         Some(desk.publish(record, (id, draft.at), origin.clone(), draft.scope.clone(), body))
     }
 
-    /// A process that begins another session has left the one before.
+    /// A process that begins another session has left the one before. Gives that one, if the new session
+    /// goes on from it.
     fn switch_process(
         &mut self,
-        draft: &Draft,
+        draft: &mut Draft,
         origin: &Origin,
         observed_at: Timestamp,
         out: &mut Vec<Event>,
-    ) {
-        let process = match &draft.body {
-            Body::SessionStarted(data) => data.process.or(draft.process),
-            _ if shows_life(draft) => draft.process,
-            _ => None,
+    ) -> Option<Link> {
+        let life = shows_life(draft);
+        let (process, how) = match &draft.body {
+            Body::SessionStarted(data) => (data.process.or(draft.process), data.source),
+            _ if life => (draft.process, StartSource::Clear),
+            _ => (None, StartSource::Clear),
         };
-        let Some(process) = process else { return };
-        let Some(left) = self.processes.take(process, &draft.session, draft.at) else { return };
-        let Some(entry) = self.sessions.get_mut(&left) else { return };
-        let record = Arc::make_mut(&mut entry.record);
-        let id = draft.id.unwrap_or_else(|| EventId::random(draft.at));
-        record.evidence.arrivals += 1;
-        let desk = Desk { next_seq: &mut self.next_seq, out, observed_at };
-        let mut intake = Intake {
-            record,
-            desk,
-            origin,
-            id,
-            at: draft.at,
-            scope: crate::event::Scope::Main,
-            process: Some(process),
-            hints: crate::draft::Hints::default(),
-            trust: origin.trust,
-            overshadowed: false,
-        };
-        intake.leave_for(draft.session.id.clone(), process);
-        let (record, mut desk) = (intake.record, intake.desk);
-        entry.due = settle(record, observed_at, Some(id), origin, &mut desk);
+        let process = process?;
+        let left = self.processes.take(process, &draft.session, draft.at)?;
+        let how = if how == StartSource::Discovered { StartSource::Clear } else { how };
+        if let Some(entry) = self.sessions.get_mut(&left) {
+            let record = Arc::make_mut(&mut entry.record);
+            record.evidence.arrivals += 1;
+            let mut intake = Intake {
+                record,
+                desk: Desk { next_seq: &mut self.next_seq, out, observed_at },
+                origin,
+                id: *draft.id.get_or_insert_with(|| EventId::random(draft.at)),
+                at: draft.at,
+                scope: Scope::Main,
+                process: Some(process),
+                hints: Hints::default(),
+                trust: origin.trust,
+                overshadowed: false,
+            };
+            intake.leave_for(draft.session.id.clone(), how, process);
+            let (id, record, mut desk) = (intake.id, intake.record, intake.desk);
+            entry.due = settle(record, observed_at, Some(id), origin, &mut desk);
+        }
+        // A session taken up again goes on from itself.
+        let goes_on = matches!(how, StartSource::Clear | StartSource::Fork);
+        if let Body::SessionStarted(data) = &mut draft.body
+            && goes_on
+        {
+            data.parent.get_or_insert_with(|| left.id.clone());
+        }
+        goes_on.then_some(Link { id: left.id, how })
     }
 
     /// Lets time pass: claims age. Sessions whose state changes make events.
@@ -336,16 +346,19 @@ fn first_state(draft: &Draft, origin: &Origin) -> SessionState {
 }
 
 impl Intake<'_> {
-    /// Links a session that begins inside another one to that.
-    fn descend(&mut self, processes: &Processes) {
-        let state = &self.record.state;
+    /// Links a session to the one it goes on from, or to the one it was begun in.
+    fn descend(&mut self, left: Option<Link>, processes: &Processes) {
+        let state = &mut self.record.state;
+        if state.parent.is_some() {
+            return;
+        }
+        state.parent = left;
         if state.parent.is_some() || self.hints.ancestors.is_empty() {
             return;
         }
         let Some(above) = processes.above(&self.hints.ancestors) else { return };
         if above.agent == state.session.agent && *above != state.session {
-            let how = state.source;
-            self.record.state.parent = Some(Link { id: above.id.clone(), how });
+            state.parent = Some(Link { id: above.id.clone(), how: state.source });
         }
     }
 }

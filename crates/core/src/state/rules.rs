@@ -63,6 +63,8 @@ pub(crate) struct Limits {
     pub(crate) idle: SignedDuration,
     /// An authoritative feed that says nothing for so long lets others decide.
     pub(crate) silence: SignedDuration,
+    /// A turn whose end was told from beside the stream counts as running for so long.
+    pub(crate) settling: SignedDuration,
     /// A background task that ended wakes its agent; so long it counts as not yet reported.
     pub(crate) report: SignedDuration,
     /// An ended session is forgotten.
@@ -78,6 +80,7 @@ pub(crate) const LIMITS: Limits = Limits {
     request: SignedDuration::from_secs(24 * 60 * 60),
     idle: SignedDuration::from_secs(24 * 60 * 60),
     silence: SignedDuration::from_secs(60 * 60),
+    settling: SignedDuration::from_millis(250),
     report: SignedDuration::from_secs(3),
     forget: SignedDuration::from_secs(24 * 60 * 60),
 };

@@ -9,7 +9,7 @@ use crate::event::{ErrorKind, RunMode, Status, Trust, TurnOutcome, WaitingFor};
 use crate::id::EventId;
 use crate::state::claims::{Claim, Over, Says, standing};
 use crate::state::ledger::Turn;
-use crate::state::rules::LIMITS;
+use crate::state::rules::{LIMITS, SKEW};
 use crate::state::stamp::{Sign, Stamp};
 use crate::state::{Activity, SessionRecord};
 
@@ -69,7 +69,19 @@ impl SessionRecord {
     /// The claims about the main agent that count at `now`, oldest first.
     pub(crate) fn claims(&self, now: Timestamp) -> Vec<Claim<'_>> {
         let shift = |over: &Over| self.end_counts_to(over);
-        self.evidence.claims.in_order(self.least_trust(now), self.last_end(), shift)
+        let mut claims = self.evidence.claims.in_order(self.least_trust(now), self.past(), shift);
+        claims.retain(|claim| {
+            !matches!(claim.says, Says::Waiting(_)) || !self.is_request_since(claim.stamp.at)
+        });
+        claims
+    }
+
+    /// True if a wait reported at `at` was that for a request that has been settled since.
+    fn is_request_since(&self, at: Timestamp) -> bool {
+        self.ledger.requests.iter().any(|request| {
+            at.duration_since(request.opened.at) >= -SKEW
+                && request.closed.is_some_and(|closed| closed.at >= at)
+        })
     }
 
     /// A failed turn's end may be told after the next turn began: it counts for its own turn only.
@@ -116,6 +128,9 @@ impl SessionRecord {
         let beside = self.beside(now, stands.as_ref());
         verdict.background = beside.others;
         verdict.due = beside.due;
+        if let Some((_, until)) = settles(now, &claims, stands.as_ref()) {
+            verdict.due = earliest(verdict.due, until);
+        }
         let limit;
         if let Some(request) = self.ledger.requests.iter().find(|request| request.is_open()) {
             verdict.status = request.waiting_for.status();
@@ -123,7 +138,9 @@ impl SessionRecord {
             let opened = request.opened;
             verdict.because = Some(Reason::sign(Sign::Request, opened.at, opened.event));
             limit = LIMITS.request;
-        } else if let Some((reason, activity, holds)) = self.work(now, stands.as_ref(), &beside) {
+        } else if let Some((reason, activity, holds)) =
+            self.work(now, &claims, stands.as_ref(), &beside)
+        {
             verdict.status = Status::Working;
             verdict.activity = activity;
             verdict.because = Some(reason);
@@ -146,11 +163,12 @@ impl SessionRecord {
     fn work(
         &self,
         now: Timestamp,
+        claims: &[Claim<'_>],
         stands: Option<&Claim<'_>>,
         beside: &Beside,
     ) -> Option<(Reason, Option<Activity>, SignedDuration)> {
-        let after = self.last_end();
-        let touched = self.evidence.claims.touched(self.least_trust(now), after);
+        let past = self.past();
+        let touched = self.evidence.claims.touched(self.least_trust(now), past);
         let thinking = if self.runs_tool() { LIMITS.tool } else { LIMITS.thinking };
         let compacts = self.compacts(stands, touched);
         if let Some(reason) = compacts {
@@ -162,13 +180,19 @@ impl SessionRecord {
             let activity = retries.then_some(Activity::Retrying);
             return Some((Reason::of(claim), activity, thinking));
         }
+        if let Some((reason, _)) = settles(now, claims, stands) {
+            return Some((reason, None, thinking));
+        }
+        if let Some(Claim { says: Says::Waiting(_), .. }) = stands {
+            return None;
+        }
         if stands.is_none()
             && let Some(touch) = touched
         {
             return Some((Reason::sign(Sign::Activity, touch.at, touch.event), None, thinking));
         }
         let elsewhere =
-            self.evidence.elsewhere.in_order(Trust::Inferred, after, |over| over.stamp.at);
+            self.evidence.elsewhere.in_order(Trust::Inferred, past, |over| over.stamp.at);
         if let (Some(claim), _) = standing(&elsewhere)
             && claim.says == Says::Busy
         {
@@ -192,7 +216,7 @@ impl SessionRecord {
         let later = |at: Timestamp| at > started.at;
         let passed = stands.is_some_and(|claim| later(claim.stamp.at))
             || touched.is_some_and(|touch| later(touch.at))
-            || self.last_end().is_some_and(later);
+            || self.past().is_some_and(later);
         (!passed).then(|| Reason::sign(Sign::Compaction, started.at, started.event))
     }
 
@@ -273,18 +297,16 @@ impl SessionRecord {
     fn count_unnamed(&self, beside: &mut Beside) {
         let Some(counted) = self.evidence.counted else { return };
         let since = counted.stamp.at;
-        if self.last_end().is_some_and(|end| end >= since)
+        if self.past().is_some_and(|end| end >= since)
             || self.evidence.listed.is_some_and(|listed| listed >= since)
         {
             return;
         }
         let event = counted.stamp.event;
         if beside.agent.is_none() && counted.agents > 0 {
-            let ended = self
-                .ledger
-                .children
-                .iter()
-                .filter(|child| child.ended.is_some_and(|ended| ended.at >= since));
+            let ended = self.ledger.children.iter().filter(|child| {
+                child.ended.is_some_and(|ended| ended.at.duration_since(since) >= -SKEW)
+            });
             if u32::try_from(ended.count()).unwrap_or(u32::MAX) < counted.agents {
                 beside.agent = Some(Reason::sign(Sign::Subagent, since, event));
             }
@@ -294,6 +316,24 @@ impl SessionRecord {
             beside.other = Some(Reason::sign(Sign::Background, since, event));
         }
     }
+}
+
+/// Whoever stands beside the stream hears of a turn's end while the agent is still asking around whether
+/// it may end, and before a prompt that waits begins the next turn. For a moment the turn counts as
+/// running: because of what, and until when.
+fn settles(
+    now: Timestamp,
+    claims: &[Claim<'_>],
+    stands: Option<&Claim<'_>>,
+) -> Option<(Reason, Timestamp)> {
+    let stands = stands.filter(|claim| claim.trust < Trust::Authoritative)?;
+    let Says::Over(over) = stands.says else { return None };
+    let until = after(stands.stamp.at, LIMITS.settling);
+    if over.outcome != TurnOutcome::Completed || now >= until {
+        return None;
+    }
+    let busy = claims.iter().rev().find(|claim| claim.says == Says::Busy)?;
+    Some((Reason::of(busy), until))
 }
 
 /// How the last turn ended, unless another one began since.

@@ -4,16 +4,16 @@
 //! the call of the same scope, tool and input that this kind of source has not asked about yet. Several
 //! such calls are served in order; one that ended already is taken last.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::event::{PermissionRequested, WaitingFor};
 use crate::id::{CallId, PromptId};
 use crate::state::intake::Intake;
-use crate::state::ledger::{Call, Request};
+use crate::state::ledger::{Call, Request, Sighting};
 use crate::state::rules::SKEW;
 
 /// Elicitations of one server as two feeds see them lie this close together.
-const ELICITED: jiff::SignedDuration = jiff::SignedDuration::from_secs(5);
+const ELICITED: SignedDuration = SignedDuration::from_secs(5);
 
 impl Intake<'_> {
     /// The request that is known already, if it is; and the call it is about.
@@ -89,35 +89,41 @@ impl Intake<'_> {
     /// The call a request without an id belongs to: not asked about by this kind of source.
     fn unasked_call(&self, data: &PermissionRequested) -> Option<&Call> {
         let ledger = self.ledger();
-        let asked = |call: &Call| {
-            let mut about =
-                ledger.requests.iter().filter(|request| request.call.as_ref() == Some(&call.id));
-            let mut any = false;
-            about.any(|request| {
-                any = true;
-                !request.opened.by.has(self.trust)
-            }) || !any
+        let unasked = |call: &Call| {
+            let mut about = ledger.requests.iter().filter(|it| it.call.as_ref() == Some(&call.id));
+            let heard = |request: &Request| request.opened.by.has(self.trust);
+            about.next().is_none_or(|first| !heard(first) || about.any(|request| !heard(request)))
         };
         let candidates = || {
             ledger.calls.iter().filter(|call| {
                 call.scope == self.scope
                     && call.tool == data.tool
                     && self.same_prompt(call.prompt.as_ref(), call)
-                    && asked(call)
+                    && unasked(call)
             })
         };
         let equal = |call: &&Call| call.input.is_some() && call.input == self.hints.input;
-        self.pick(candidates().filter(equal)).or_else(|| self.pick(candidates()))
+        let same = self.first_running(candidates().filter(equal));
+        same.or_else(|| self.last_ended(candidates().filter(equal)))
+            .or_else(|| self.first_running(candidates()))
+            .or_else(|| self.last_ended(candidates().filter(|call| call.input.is_none())))
     }
 
-    /// Of the calls that could be meant: the first one that ran at that time, else the one that ended
-    /// last since.
-    fn pick<'c>(&self, candidates: impl Iterator<Item = &'c Call> + Clone) -> Option<&'c Call> {
-        let at = self.at;
-        let began = |call: &Call| call.started.is_none_or(|started| at - started.at >= -SKEW);
-        let runs = |call: &&Call| began(call) && call.ended.is_none_or(|ended| ended.at > at);
-        let ended = |call: &&Call| call.ended.is_some_and(|ended| ended.at - at >= -SKEW);
-        candidates.clone().find(runs).or_else(|| candidates.filter(ended).last())
+    /// The first call that ran at the draft's time.
+    fn first_running<'c>(&self, mut calls: impl Iterator<Item = &'c Call>) -> Option<&'c Call> {
+        calls.find(|call| {
+            call.started.is_none_or(|started| self.at.duration_since(started.at) >= -SKEW)
+                && call.ended.is_none_or(|ended| ended.at > self.at)
+        })
+    }
+
+    /// The last call that ended since. Who told the end has the same clock; another feed may differ.
+    fn last_ended<'c>(&self, calls: impl Iterator<Item = &'c Call>) -> Option<&'c Call> {
+        let since = |ended: Sighting| {
+            let skew = if ended.by.has(self.trust) { SignedDuration::ZERO } else { SKEW };
+            ended.at.duration_since(self.at) >= -skew
+        };
+        calls.filter(|call| call.ended.is_some_and(since)).last()
     }
 
     /// A call asked about before may be asked about again while it runs.
@@ -142,7 +148,7 @@ impl Intake<'_> {
 
     /// A request may come before its call is known: it takes the call when that comes.
     pub(crate) fn adopt_request(&mut self, call: &CallId) {
-        if self.ledger().requests.iter().all(|request| request.call.is_some()) {
+        if !self.ledger().requests.iter().any(Request::is_open) {
             return;
         }
         let ledger = self.ledger();
@@ -150,18 +156,38 @@ impl Intake<'_> {
             return;
         }
         let Some(known) = ledger.calls.iter().find(|known| known.id == *call) else { return };
-        let found = ledger.requests.iter().position(|request| {
-            request.call.is_none()
-                && request.is_open()
+        let fits = |request: &Request| {
+            request.is_open()
                 && request.waiting_for != WaitingFor::Elicitation
                 && request.scope == known.scope
                 && (known.tool.is_none() || request.tool == known.tool)
-                && agree(request.input.as_ref(), known.input.as_ref())
                 && agree(request.prompt.as_ref(), known.prompt.as_ref())
-        });
+        };
+        // A request of exactly this input was given to a call of another input only for want of this.
+        let exact = |request: &Request| {
+            request.input.is_some()
+                && request.input == known.input
+                && (request.call.is_none() || self.is_misgiven(request))
+        };
+        let open = |request: &Request| {
+            request.call.is_none() && agree(request.input.as_ref(), known.input.as_ref())
+        };
+        let requests = &ledger.requests;
+        let found = requests
+            .iter()
+            .position(|request| fits(request) && exact(request))
+            .or_else(|| requests.iter().position(|request| fits(request) && open(request)));
         if let Some(index) = found {
             self.ledger_mut().requests[index].call = Some(call.clone());
         }
+    }
+}
+
+impl Intake<'_> {
+    /// True if the request's call has another input than the request, as far as is known.
+    fn is_misgiven(&self, request: &Request) -> bool {
+        let call = self.ledger().calls.iter().find(|call| request.call.as_ref() == Some(&call.id));
+        call.is_some_and(|call| call.input.is_some() && call.input != request.input)
     }
 }
 

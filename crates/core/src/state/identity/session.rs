@@ -7,12 +7,14 @@ use crate::event::{
     Body, EndReason, ModeChanged, Scope, SessionEnded, SessionStarted, SessionUpdated, StartSource,
     Trust,
 };
-use crate::id::Seq;
+use crate::id::{NativeId, Seq};
 use crate::process::ProcessRef;
+use crate::state::claims::Claims;
 use crate::state::identity::request::WITHDRAWN;
 use crate::state::intake::Intake;
 use crate::state::ledger::{Start, bound, push};
 use crate::state::rules::SKEW;
+use crate::state::stamp::{Sign, keep_later};
 use crate::state::{Answer, Link};
 
 /// The start that a source without a process means began at most so long after the session was seen.
@@ -107,6 +109,11 @@ impl Intake<'_> {
             self.record.state.process = process;
         }
         let answer = self.news(data);
+        if self.trust == Trust::Reported {
+            // A process that begins has nothing to do yet, whatever an earlier one left undone.
+            let stamp = self.stamp(Sign::Start);
+            keep_later(&mut self.record.evidence.claims.tier_mut(self.trust).idle, stamp);
+        }
         let began = self.sighting(answer.seq());
         self.add_start(Start {
             process,
@@ -122,7 +129,6 @@ impl Intake<'_> {
 
     /// `session.ended`: the session is over as far as one process goes.
     pub(crate) fn session_ended(&mut self, mut data: SessionEnded) -> Answer {
-        let trust = self.trust;
         let process = data.process.or(self.process);
         let Some(index) = self.ending_start(process) else {
             return Answer::Confirms(self.repeated_end(process));
@@ -144,12 +150,21 @@ impl Intake<'_> {
         let start = &mut self.ledger_mut().starts[index];
         start.ended = Some(ended);
         start.reason = Some(reason);
-        if trust == Trust::Authoritative
-            && let Some(watch) = &mut self.record.evidence.watch
-        {
-            watch.closed = Some(self.at);
-        }
+        self.close_watch();
         answer
+    }
+
+    /// The stream of a process ends with it, and what other processes said ends with them.
+    fn close_watch(&mut self) {
+        let (at, trust, process) = (self.at, self.trust, self.process);
+        let evidence = &mut self.record.evidence;
+        if evidence.watch.is_some_and(|watch| watch.is_foreign(process)) {
+            evidence.elsewhere = Claims::default();
+        } else if trust == Trust::Authoritative
+            && let Some(watch) = &mut evidence.watch
+        {
+            watch.closed = Some(at);
+        }
     }
 
     /// What is open in a session is over with it.
@@ -215,15 +230,16 @@ impl Intake<'_> {
         ended.seq
     }
 
-    /// The session that had this process before is left for `next`.
-    pub(crate) fn leave_for(&mut self, next: crate::id::NativeId, process: ProcessRef) {
+    /// The process goes on with another session, `next`, that began as `how` says.
+    pub(crate) fn leave_for(&mut self, next: NativeId, how: StartSource, process: ProcessRef) {
         let Some(index) = self.ending_start(Some(process)) else { return };
         let last = self.ledger().starts.iter().filter(|start| start.ended.is_none()).count() == 1;
         if last {
             self.close_session();
         }
+        let reason = if how == StartSource::Clear { EndReason::Clear } else { EndReason::Unknown };
         let ended = SessionEnded {
-            reason: EndReason::Clear,
+            reason,
             exit_code: None,
             signal: None,
             process: Some(process),
@@ -233,8 +249,9 @@ impl Intake<'_> {
         let ended = self.sighting(seq);
         let start = &mut self.ledger_mut().starts[index];
         start.ended = Some(ended);
-        start.reason = Some(EndReason::Clear);
+        start.reason = Some(reason);
         start.next = Some(next);
+        self.close_watch();
     }
 
     /// `session.updated`: only what is new of it is told.

@@ -1,1 +1,9 @@
 //! Promises of identity and state, on drafts made by hand.
+
+mod bench;
+mod field_cases;
+mod identity;
+mod lineage;
+mod many_orders;
+mod restore;
+mod tracker;
