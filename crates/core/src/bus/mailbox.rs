@@ -203,6 +203,11 @@ impl Mailbox {
         self.lost.is_some() || self.closed || self.slots.len() > 0
     }
 
+    /// True if at least `crowd` events wait and no delivery is going on: the lane has not come round to them.
+    pub(super) fn is_unattended(&self, crowd: usize) -> bool {
+        self.mode != Mode::Dead && self.slots.len() >= crowd && self.counts.in_flight == 0
+    }
+
     pub(super) fn is_closed(&self) -> bool {
         self.closed
     }

@@ -4,6 +4,7 @@
 //! ring overtakes it, the mailbox is told how much is missing.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::item::Item;
 use super::lane_state::LaneState;
@@ -13,6 +14,11 @@ use crate::id::Seq;
 
 /// So many events at most go into the mailbox under one lock.
 const CHUNK: usize = 256;
+
+/// So many events at once mean that many more are coming.
+const BUSY: usize = 16;
+/// How long a busy pump lets events gather: far less than the ring takes to fill.
+const GATHER: Duration = Duration::from_millis(1);
 
 enum Offer {
     Event(u64, Arc<Event>),
@@ -36,7 +42,7 @@ pub(super) async fn run(
         {
             chunk.push(offer(&lane, taken, &mut next));
         }
-        let more = chunk.len() == CHUNK;
+        let count = chunk.len();
         let waiting = {
             let mut mailbox = lane.mailbox();
             for offer in chunk.drain(..) {
@@ -49,9 +55,17 @@ pub(super) async fn run(
             mailbox.len()
         };
         lane.wake();
-        if more || waiting >= crowd {
-            // The ring itself holds what comes meanwhile; the sink gets its turn.
+        // In both cases the ring itself holds what comes meanwhile.
+        if count == CHUNK || waiting >= crowd {
+            // There is more: the sink gets its turn first, and a moment longer if it only was not woken yet.
             tokio::task::yield_now().await;
+            if waiting >= crowd && lane.mailbox().is_unattended(crowd) {
+                tokio::time::sleep(GATHER).await;
+            }
+        } else if count >= BUSY {
+            // Events come faster than this task is woken: to wake it for each one would cost more than to
+            // carry it, and most of that at the publisher.
+            tokio::time::sleep(GATHER).await;
         }
     }
     lane.mailbox().close();

@@ -53,7 +53,7 @@ fn vary(value: &mut Value, choices: &mut impl Iterator<Item = u32>, text: &str) 
                 if let Some(inner) = fields.get_mut(&key) {
                     vary(inner, choices, text);
                 }
-                if choices.next().unwrap_or(0) % 3 == 0 {
+                if choices.next().unwrap_or(0).is_multiple_of(3) {
                     // May be a required one; then the variant is not readable and is passed over.
                     fields.remove(&key);
                 }

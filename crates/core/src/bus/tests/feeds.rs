@@ -9,11 +9,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::bus::testing::*;
 use crate::bus::{Bus, FeedSet};
-use crate::event::Trust;
+use crate::event::{Status, Trust};
 use crate::feed::{Feed, FeedContext, FeedError};
 use crate::id::Seq;
 use crate::journal::{Committed, Entry, Journal, Position};
 use crate::sink::BoxFuture;
+use crate::state::{Resolver, SessionRecord};
 
 /// A journal that commits when it is told to.
 #[derive(Default)]
@@ -200,4 +201,66 @@ async fn feeds_stop_when_told_and_those_that_do_not_are_aborted() {
     assert_eq!(unfinished, ["stuck".into()]);
     assert_eq!(before.elapsed(), Duration::from_secs(1));
     assert_eq!(bus.stats().published, 1);
+}
+
+/// A bus with the real resolver behind it.
+fn resolving() -> (Bus, Arc<Book>) {
+    let book = Arc::new(Book::default());
+    let bus = Bus::builder().clock(StillClock::new()).journal(Arc::<Book>::clone(&book));
+    (bus.build(), book)
+}
+
+#[test]
+fn the_journal_gets_the_evidence_of_the_sessions_an_input_touched() {
+    let (bus, book) = resolving();
+    let publisher = bus.publisher("feed", Trust::Authoritative);
+    let drafts = ["a", "b", "a"].map(|id| draft(id, essential_body("t"))).to_vec();
+    publisher.publish_all(None, drafts, None).expect("open");
+    publisher.publish(draft("a", delta_body("m", 0, "piece"))).expect("published");
+    book.with(|entries| {
+        let names: Vec<Vec<&str>> = entries
+            .iter()
+            .map(|entry| entry.sessions.iter().map(|at| at.state.session.id.as_str()).collect())
+            .collect();
+        assert_eq!(names[0], ["a", "b"]);
+        assert_eq!(names[1], [""; 0], "a piece brings none");
+        for pair in entries.windows(2) {
+            assert!(pair[0].next_seq < pair[1].next_seq, "numbers given to pieces are told");
+        }
+    });
+}
+
+#[test]
+fn the_state_of_a_session_can_be_asked_for_and_explained() {
+    let (bus, _book) = resolving();
+    let publisher = bus.publisher("feed", Trust::Authoritative);
+    assert_eq!(bus.session(&session("a")), None);
+    publisher.publish(draft("a", essential_body("t"))).expect("published");
+    let state = bus.session(&session("a")).expect("known now");
+    assert_eq!((state.status, &bus.snapshot()[0]), (Status::Working, &state));
+    assert!(bus.explain(&session("a")).is_some());
+    assert!(bus.explain(&session("b")).is_none());
+}
+
+#[test]
+fn a_restart_goes_on_where_the_numbers_ended() {
+    let (bus, book) = resolving();
+    bus.publisher("feed", Trust::Authoritative)
+        .publish(draft("a", essential_body("t")))
+        .expect("published");
+    let (records, next) = book.with(|entries| {
+        let entry = entries.last().expect("an entry");
+        let records: Vec<_> =
+            entry.sessions.iter().map(|record| SessionRecord::clone(record)).collect();
+        (records, entry.next_seq)
+    });
+    let resolver = Resolver::restore(next, records);
+    let again = Bus::builder().restore(resolver, next).build();
+    assert_eq!(again.subscribe().upto, Seq(next.0 - 1));
+    assert_eq!(again.snapshot(), bus.snapshot());
+    let answer = again
+        .publisher("feed", Trust::Authoritative)
+        .publish(draft("b", essential_body("t")))
+        .expect("published");
+    assert!(answer.seq() >= next);
 }
