@@ -72,7 +72,7 @@ impl StreamDecoder {
             finders: Finders {
                 call: Finder::new("tool_use"),
                 result: Finder::new("tool_result"),
-                glued: ["}{", "} {"].map(|seam| Finder::new(seam)),
+                glued: ["}{", "} {"].map(Finder::new),
             },
         }
     }

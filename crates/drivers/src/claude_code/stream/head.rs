@@ -19,6 +19,8 @@ pub(super) struct Head<'a> {
     pub(super) aborted: Option<Raw<'a>>,
     pub(super) supersedes: Option<Raw<'a>>,
     pub(super) context: Option<Raw<'a>>,
+    pub(super) structured: Option<Raw<'a>>,
+    pub(super) meta: Option<Raw<'a>>,
     /// The whole object.
     pub(super) object: Option<Raw<'a>>,
 }
@@ -43,6 +45,8 @@ impl<'a> Head<'a> {
                 b"aborted" => &mut head.aborted,
                 b"supersedes" => &mut head.supersedes,
                 b"context_usage" => &mut head.context,
+                b"tool_use_result" => &mut head.structured,
+                b"tool_result_meta" => &mut head.meta,
                 _ => return,
             };
             *slot = Some(value);

@@ -68,8 +68,8 @@ impl StreamDecoder {
         block: Raw<'_>,
         failed: bool,
     ) {
-        let [kind, text, thinking] =
-            block.fields(&["type", "text", "thinking"]).unwrap_or_default();
+        let [kind, text, thinking, call, name, input] =
+            block.fields(&["type", "text", "thinking", "id", "name", "input"]).unwrap_or_default();
         let word = kind.and_then(Raw::quoted).unwrap_or_default();
         match word {
             b"tool_use" | b"server_tool_use" | b"mcp_tool_use" => {
@@ -77,7 +77,7 @@ impl StreamDecoder {
                     let place = self.ledger.complete(scope, id.clone(), BlockKind::Other);
                     self.remember(uuid, place);
                 }
-                self.tool_started(scope.clone(), block);
+                self.tool_started(scope.clone(), call, name, input);
             }
             word if word.ends_with(b"_tool_result") => {
                 self.server_tool_result(scope.clone(), block);

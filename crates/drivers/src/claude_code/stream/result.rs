@@ -61,24 +61,24 @@ impl StreamDecoder {
 
     fn end_turn(&mut self, head: &Head<'_>, queued: Option<u64>, foreign: bool) {
         let Some(turn) = self.turns.open.take() else { return };
-        let [is_error, terminal, stop, duration, rounds, total, usage, since] = head.fields(&[
-            "is_error",
-            "terminal_reason",
-            "stop_reason",
-            "duration_ms",
-            "num_turns",
-            "total_cost_usd",
-            "usage",
-            "model_usage_since_last_result",
-        ]);
-        let [result, errors, status, api_type, one, many] = head.fields(&[
-            "result",
-            "errors",
-            "api_error_status",
-            "api_error_type",
-            "user_message_uuid",
-            "user_message_uuids",
-        ]);
+        let [is_error, terminal, stop, duration, rounds, total, usage, since, ends @ ..] = head
+            .fields(&[
+                "is_error",
+                "terminal_reason",
+                "stop_reason",
+                "duration_ms",
+                "num_turns",
+                "total_cost_usd",
+                "usage",
+                "model_usage_since_last_result",
+                "result",
+                "errors",
+                "api_error_status",
+                "api_error_type",
+                "user_message_uuid",
+                "user_message_uuids",
+            ]);
+        let [result, errors, status, api_type, one, many] = ends;
         let terminal = terminal.and_then(Raw::str).unwrap_or_default();
         let subtype = head.subtype.and_then(Raw::str).unwrap_or_default();
         let stop = stop.and_then(Raw::str);

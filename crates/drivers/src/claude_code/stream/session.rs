@@ -66,7 +66,8 @@ impl StreamDecoder {
                 b"system" => head.subtype() == b"init",
                 _ => false,
             };
-            if !names {
+            let left = self.sessions.previous.as_ref().is_some_and(|left| id.is(left.as_str()));
+            if !names || (left && head.subtype() != b"init") {
                 return;
             }
         }

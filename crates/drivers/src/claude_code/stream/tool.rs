@@ -39,8 +39,13 @@ impl<'a> Meta<'a> {
 }
 
 impl StreamDecoder {
-    pub(super) fn tool_started(&mut self, scope: Scope, block: Raw<'_>) {
-        let [id, name, input] = block.fields(&["id", "name", "input"]).unwrap_or_default();
+    pub(super) fn tool_started(
+        &mut self,
+        scope: Scope,
+        id: Option<Raw<'_>>,
+        name: Option<Raw<'_>>,
+        input: Option<Raw<'_>>,
+    ) {
         let Some(id) = id.and_then(Raw::id) else { return };
         let name = ToolName::new(name.and_then(Raw::str).unwrap_or_default().as_ref());
         let call = self.calls.entry(&id);
@@ -62,30 +67,31 @@ impl StreamDecoder {
 
     /// The tool results of a user line. The structured result beside them belongs to the only one.
     pub(super) fn tool_results(&mut self, head: &Head<'_>, scope: &Scope, content: Raw<'_>) {
-        let [structured, meta] = head.fields(&["tool_use_result", "tool_result_meta"]);
-        let results: Vec<Raw<'_>> = content
+        let results: Vec<_> = content
             .elements()
-            .filter(|block| block.get("type").is_some_and(|kind| kind.is("tool_result")))
+            .filter_map(|block| block.fields(&["type", "tool_use_id", "is_error", "content"]))
+            .filter(|[kind, ..]| kind.is_some_and(|kind| kind.is("tool_result")))
             .collect();
-        let structured = structured.filter(|_| results.len() == 1);
-        for block in results {
-            self.tool_ended(scope.clone(), block, structured, meta);
+        let structured = head.structured.filter(|_| results.len() == 1);
+        for [_, id, is_error, content] in results {
+            if let Some(id) = id.and_then(Raw::id) {
+                let failed = is_error.and_then(Raw::bool).unwrap_or(false);
+                self.tool_ended(scope.clone(), &id, failed, content, structured, head.meta);
+            }
         }
     }
 
     fn tool_ended(
         &mut self,
         scope: Scope,
-        block: Raw<'_>,
+        id: &str,
+        failed: bool,
+        content: Option<Raw<'_>>,
         structured: Option<Raw<'_>>,
         meta: Option<Raw<'_>>,
     ) {
-        let [id, is_error, content] =
-            block.fields(&["tool_use_id", "is_error", "content"]).unwrap_or_default();
-        let Some(id) = id.and_then(Raw::id) else { return };
-        let failed = is_error.and_then(Raw::bool).unwrap_or(false);
-        let meta = Meta::of(&id, meta);
-        let call = self.calls.take(&id);
+        let meta = Meta::of(id, meta);
+        let call = self.calls.take(id);
         let interrupted = self.turns.open.as_ref().is_some_and(|turn| turn.interrupted);
         let (outcome, decision) =
             judge(failed, content, structured, &meta, &call, interrupted && scope.is_main());
@@ -97,13 +103,13 @@ impl StreamDecoder {
             }
         });
         self.settle_call(
-            &id,
+            id,
             decision.unwrap_or(Decision::Unknown),
             by.unwrap_or(DecidedBy::Unknown),
         );
         if structured.is_some_and(|result| result.get("isAsync").and_then(Raw::bool) == Some(true))
         {
-            self.task_in_background(&id);
+            self.task_in_background(id);
         }
         let bash = call.tool.as_ref().is_none_or(|tool| tool.as_str() == "Bash");
         let exit_code = if failed && bash {
@@ -113,7 +119,7 @@ impl StreamDecoder {
         };
         let raw = meta.unexecuted.and_then(Raw::id).map(Into::into).or(call.refusal);
         let ended = ToolEnded {
-            call: CallId::new(&*id),
+            call: CallId::new(id),
             tool: call.tool,
             outcome,
             exit_code,
