@@ -1,4 +1,5 @@
 //! Events and entries to test with.
+#![cfg_attr(not(feature = "store"), expect(dead_code, reason = "only the store needs all of them"))]
 
 use std::sync::Arc;
 
