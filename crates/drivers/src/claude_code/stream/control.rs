@@ -173,11 +173,17 @@ impl StreamDecoder {
 
     /// The host asks the agent for something.
     pub(super) fn host_request(&mut self, head: &Head<'_>) -> Decoded {
-        let subtype = head.body.and_then(|body| body.get("subtype"));
-        if subtype.is_some_and(|subtype| subtype.is("interrupt"))
-            && let Some(turn) = &mut self.turns.open
-        {
-            turn.interrupted = true;
+        let [subtype, cancel] = head
+            .body
+            .and_then(|body| body.fields(&["subtype", "cancel_queued"]))
+            .unwrap_or_default();
+        if subtype.is_some_and(|subtype| subtype.is("interrupt")) {
+            if let Some(turn) = &mut self.turns.open {
+                turn.interrupted = true;
+            }
+            if cancel.and_then(Raw::bool) == Some(true) {
+                self.turns.prompts.retain(|prompt| prompt.taken);
+            }
         }
         Decoded::Understood
     }

@@ -52,8 +52,9 @@ impl StreamDecoder {
                 TurnStarted { turn: turn.id.clone(), origin: turn.origin, synthetic: false };
             self.outlet.main(going).hints.evidence_only = true;
             self.turns.open = Some(turn);
-        } else if queued.is_some_and(|queued| queued > 0) && !self.turns.prompts.is_empty() {
+        } else if let Some(next) = self.turns.prompts.front_mut() {
             // The next prompt runs at once; between the two the session is not idle.
+            next.taken = true;
             self.begin_turn(TurnOrigin::Human, false, false);
         }
         Decoded::Understood
@@ -152,7 +153,7 @@ impl StreamDecoder {
     }
 
     /// Which of the host's prompts this turn answered. Newer versions name them or say how many
-    /// still wait; otherwise everything sent so far is taken to be answered.
+    /// still wait (a zero says nothing); otherwise it is what the agent had taken up.
     fn settle_prompts(
         &mut self,
         named: Option<Raw<'_>>,
@@ -161,26 +162,22 @@ impl StreamDecoder {
         foreign: bool,
     ) -> Vec<String> {
         let waiting = &mut self.turns.prompts;
-        if named.is_some() {
-            let mut told: Vec<String> = match many.filter(|many| many.is_array()) {
-                Some(many) => many.elements().filter_map(Raw::id).map(Into::into).collect(),
-                None => named.and_then(Raw::id).map(Into::into).into_iter().collect(),
-            };
-            told.dedup();
-            waiting.retain(|prompt| !prompt.as_ref().is_some_and(|uuid| told.contains(uuid)));
-            if let Some(queued) = queued {
-                let keep = usize::try_from(queued).unwrap_or(usize::MAX);
-                let surplus = waiting.len().saturating_sub(keep);
-                told.extend(waiting.drain(..surplus).flatten());
-            }
+        let mut told: Vec<String> = match many.filter(|many| many.is_array()) {
+            Some(many) => many.elements().filter_map(Raw::id).map(Into::into).collect(),
+            None => named.and_then(Raw::id).map(Into::into).into_iter().collect(),
+        };
+        waiting.retain(|prompt| !prompt.uuid.as_ref().is_some_and(|uuid| told.contains(uuid)));
+        if foreign {
             return told;
         }
-        if foreign {
-            return Vec::new();
-        }
-        let keep = queued.and_then(|queued| usize::try_from(queued).ok()).unwrap_or(0);
-        let settled = waiting.len().saturating_sub(keep);
-        waiting.drain(..settled).flatten().collect()
+        let settled = match queued {
+            Some(queued @ 1..) => {
+                waiting.len().saturating_sub(usize::try_from(queued).unwrap_or(usize::MAX))
+            }
+            _ => waiting.iter().take_while(|prompt| prompt.taken).count(),
+        };
+        told.extend(waiting.drain(..settled).filter_map(|prompt| prompt.uuid));
+        told
     }
 
     fn error_text(&self, errors: Option<Raw<'_>>, result: Option<Raw<'_>>) -> Option<Content> {

@@ -73,6 +73,9 @@ impl StreamDecoder {
             .filter(|[kind, ..]| kind.is_some_and(|kind| kind.is("tool_result")))
             .collect();
         let structured = head.structured.filter(|_| results.len() == 1);
+        if scope.is_main() {
+            self.turns.take_prompts();
+        }
         for [_, id, is_error, content] in results {
             if let Some(id) = id.and_then(Raw::id) {
                 let failed = is_error.and_then(Raw::bool).unwrap_or(false);

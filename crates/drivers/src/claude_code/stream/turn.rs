@@ -38,12 +38,21 @@ pub(super) struct Turn {
     pub(super) unreachable: bool,
 }
 
+/// A prompt that was sent.
+#[derive(Debug, Clone)]
+pub(super) struct Prompt {
+    /// The host's id, where it gave one.
+    pub(super) uuid: Option<String>,
+    /// It began the open turn or was folded into it; otherwise it will have a turn of its own.
+    pub(super) taken: bool,
+}
+
 /// The open turn and the prompts that wait.
 #[derive(Debug, Default)]
 pub(super) struct Turns {
     pub(super) open: Option<Turn>,
-    /// Prompts sent and not settled, with the host's id where it gave one.
-    pub(super) prompts: VecDeque<Option<String>>,
+    /// Prompts sent and not settled.
+    pub(super) prompts: VecDeque<Prompt>,
     /// A background task ended since the last turn began: it will wake the agent.
     pub(super) woken: bool,
     /// The last turn that ended did not complete.
@@ -53,6 +62,13 @@ pub(super) struct Turns {
 impl Turns {
     pub(super) fn is_open(&self) -> bool {
         self.open.is_some()
+    }
+
+    /// The agent takes up what waits: at the start of a turn, and at a tool's result.
+    pub(super) fn take_prompts(&mut self) {
+        for prompt in &mut self.prompts {
+            prompt.taken = true;
+        }
     }
 
     pub(super) fn id(&self) -> Option<&TurnId> {
@@ -80,6 +96,7 @@ impl StreamDecoder {
 
     /// `init` was seen: it belongs to the open turn, or begins one.
     pub(super) fn turn_inits(&mut self) {
+        self.turns.take_prompts();
         if let Some(turn) = &mut self.turns.open {
             turn.began = true;
         } else {
@@ -94,7 +111,8 @@ impl StreamDecoder {
         let [query, origin, synthetic] = head.fields(&["shouldQuery", "origin", "isSynthetic"]);
         let uuid = head.uuid.and_then(Raw::id).map(std::borrow::Cow::into_owned);
         let asks = query.and_then(Raw::bool) != Some(false);
-        if asks && !self.turns.is_open() {
+        let taken = !self.turns.is_open();
+        if asks && taken {
             let origin = origin
                 .and_then(|origin| origin.get("kind"))
                 .and_then(Raw::str)
@@ -105,7 +123,7 @@ impl StreamDecoder {
             self.prompt_content(head, uuid.as_deref());
         }
         if asks && self.turns.prompts.len() < PROMPTS {
-            self.turns.prompts.push_back(uuid);
+            self.turns.prompts.push_back(Prompt { uuid, taken });
         }
         Decoded::Understood
     }
@@ -137,7 +155,7 @@ impl StreamDecoder {
         if state.is_some_and(|state| state.is("cancelled"))
             && let Some(uuid) = uuid.and_then(Raw::id)
         {
-            self.turns.prompts.retain(|prompt| prompt.as_deref() != Some(&*uuid));
+            self.turns.prompts.retain(|prompt| prompt.uuid.as_deref() != Some(&*uuid));
         }
         Decoded::Understood
     }
