@@ -208,8 +208,8 @@ fn into_live_sinks(name: &str, pieces: f64) {
     }
     let (took, busy) = (begin.0.elapsed(), processor_time().saturating_sub(begin.1));
     let stats = bus.stats();
-    let published = f64::from(u32::try_from(stats.published).expect("some millions"));
-    let each = |time: Duration| time.as_secs_f64() * 1e6 / published;
+    let count = f64::from(u32::try_from(stats.published).expect("some millions"));
+    let each = |time: Duration| time.as_secs_f64() * 1e6 / count;
     println!(
         "into four live sinks, {name}: {:.2} M events/s; {:.2} µs of processor time each",
         1.0 / each(took),

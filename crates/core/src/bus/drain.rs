@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -135,6 +136,29 @@ pub(super) async fn run(bus: &Bus, drain: Drain) -> DrainReport {
         tracing::warn!(sink = %sink.sink, pending = sink.pending, age = ?sink.age, "not finished");
     }
     report
+}
+
+/// Joins tasks until `end`; those that are not done are aborted, and the answer is false.
+pub(super) async fn join(
+    tasks: Vec<JoinHandle<()>>,
+    end: Instant,
+    skip: &CancellationToken,
+) -> bool {
+    let mut all = true;
+    for mut task in tasks {
+        let done = tokio::select! {
+            // What is done counts as done, however late it is asked.
+            biased;
+            _ = &mut task => true,
+            () = skip.cancelled() => false,
+            () = tokio::time::sleep_until(end) => false,
+        };
+        if !done {
+            task.abort();
+        }
+        all &= done;
+    }
+    all
 }
 
 /// Runs all steps at once; gives the names of those that were cut short.

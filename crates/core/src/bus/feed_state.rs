@@ -1,5 +1,6 @@
 //! What the bus keeps of one feed: its name and weight, its tokens, its counters.
 
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -46,8 +47,11 @@ impl FeedState {
     }
 
     /// Where a draft about `process` comes from.
-    pub(super) fn origin(&self, process: Option<ProcessRef>) -> Origin {
-        Origin { pid: process.map(|process| process.pid), ..self.origin.clone() }
+    pub(super) fn origin(&self, process: Option<ProcessRef>) -> Cow<'_, Origin> {
+        match process {
+            None => Cow::Borrowed(&self.origin),
+            Some(process) => Cow::Owned(Origin { pid: Some(process.pid), ..self.origin.clone() }),
+        }
     }
 
     /// Whether a draft may pass now; what is essential always may.

@@ -192,7 +192,7 @@ impl Bus {
             state.mailbox().close();
             state.wake();
         }
-        finish(tasks, Instant::now() + within, &CancellationToken::new()).await;
+        drain::join(tasks, Instant::now() + within, &CancellationToken::new()).await;
         true
     }
 
@@ -250,7 +250,7 @@ impl Bus {
         }
         let mut unfinished = Vec::new();
         for (state, tasks) in lanes {
-            let done = finish(tasks, end, skip).await;
+            let done = drain::join(tasks, end, skip).await;
             let stats = state.stats(&self.owner.shared, self.owner.shared.lock().head());
             if !done {
                 let (pending, age) = (stats.queued, stats.oldest);
@@ -259,25 +259,6 @@ impl Bus {
         }
         unfinished
     }
-}
-
-/// Joins tasks until `end`; those that are not done are aborted, and the answer is false.
-async fn finish(tasks: Vec<JoinHandle<()>>, end: Instant, skip: &CancellationToken) -> bool {
-    let mut all = true;
-    for mut task in tasks {
-        let done = tokio::select! {
-            // What is done counts as done, however late it is asked.
-            biased;
-            _ = &mut task => true,
-            () = skip.cancelled() => false,
-            () = tokio::time::sleep_until(end) => false,
-        };
-        if !done {
-            task.abort();
-        }
-        all &= done;
-    }
-    all
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

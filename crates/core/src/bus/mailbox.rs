@@ -13,7 +13,7 @@ use super::merge;
 use super::open_keys::OpenKeys;
 use super::setup::MailboxLimits;
 use super::slots::{Slot, Slots};
-use super::stats::Counts;
+use super::stats::{Counts, Lost};
 use crate::detail::Detail;
 use crate::event::{CoalesceKey, Delivery, Event, GapReason};
 use crate::id::Seq;
@@ -41,14 +41,6 @@ struct Entry {
     event: Arc<Event>,
     bytes: usize,
     class: Delivery,
-}
-
-/// What was given up and the sink does not know of yet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Lost {
-    /// The first that is missing.
-    pub(super) first: Seq,
-    pub(super) reason: GapReason,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

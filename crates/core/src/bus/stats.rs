@@ -145,6 +145,14 @@ impl Dropped {
     }
 }
 
+/// What was given up and the sink does not know of yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Lost {
+    /// The first that is missing.
+    pub(super) first: Seq,
+    pub(super) reason: GapReason,
+}
+
 /// What a mailbox and its lane count, under the mailbox's lock.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counts {

@@ -60,16 +60,20 @@ fn vary(value: &mut Value, choices: &mut impl Iterator<Item = u32>, text: &str) 
             }
         }
         Value::Array(items) => {
-            items.iter_mut().for_each(|item| vary(item, choices, text));
-            if choice % 4 == 0 {
+            for item in items.iter_mut() {
+                vary(item, choices, text);
+            }
+            if choice.is_multiple_of(4) {
                 items.clear();
             } else if choice % 4 == 1 {
                 let copy = items.clone();
                 items.extend(copy);
             }
         }
-        Value::String(word) if choice % 2 == 0 && word == sample::MARKER => text.clone_into(word),
-        Value::Number(number) if number.is_u64() && choice % 2 == 0 => {
+        Value::String(word) if choice.is_multiple_of(2) && word == sample::MARKER => {
+            text.clone_into(word);
+        }
+        Value::Number(number) if number.is_u64() && choice.is_multiple_of(2) => {
             *number = u64::from(choice % 500).into();
         }
         _ => {}
