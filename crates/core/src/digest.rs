@@ -52,6 +52,10 @@ impl fmt::Debug for Digester {
 
 impl Digester {
     /// Uses `key`, which should be 32 random bytes.
+    ///
+    /// # Panics
+    ///
+    /// Never: HMAC takes keys of any length.
     pub fn new(key: &[u8; 32]) -> Self {
         Self(Hmac::new_from_slice(key).expect("HMAC takes keys of any length"))
     }

@@ -30,7 +30,7 @@ impl Intake<'_> {
             Body::TurnEnded(data) => {
                 let facts = Ending::of(&data);
                 let (answer, turn) = self.turn_ended(data);
-                self.turn_is_over(facts, turn);
+                self.turn_is_over(&facts, turn);
                 answer
             }
             other => self.identify(other),
@@ -122,7 +122,7 @@ impl Intake<'_> {
     }
 
     /// The end of a turn: a fact about the main agent, and about what it leaves running.
-    fn turn_is_over(&mut self, facts: Ending, turn: TurnId) {
+    fn turn_is_over(&mut self, facts: &Ending, turn: TurnId) {
         let (at, trust) = (self.at, self.trust);
         if let Scope::Child(scope) = &self.scope {
             let index = self.ledger().children.iter().position(|child| child.scope == *scope);

@@ -113,12 +113,12 @@ impl Claims {
 
     /// Every claim of at least `least` trust made after `after`, oldest first. `shift` gives the time
     /// up to which an end counts (the end of a turn counts for nothing in the next one).
-    pub(crate) fn in_order<'a>(
-        &'a self,
+    pub(crate) fn in_order(
+        &self,
         least: Trust,
         after: Option<Timestamp>,
         shift: impl Fn(&Over) -> Timestamp,
-    ) -> Vec<Claim<'a>> {
+    ) -> Vec<Claim<'_>> {
         let mut all = Vec::with_capacity(8);
         for &trust in Trust::ALL {
             if trust < least || trust == Trust::Hint {

@@ -212,7 +212,7 @@ pub(crate) struct Child {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Task {
     pub(crate) id: TaskId,
-    pub(crate) task_kind: TaskKind,
+    pub(crate) kind: TaskKind,
     pub(crate) background: bool,
     pub(crate) since: Timestamp,
     pub(crate) last: Timestamp,

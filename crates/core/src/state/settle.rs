@@ -22,9 +22,11 @@ pub(crate) fn settle(
     let before = (record.state.status, record.state.waiting_for, record.state.background);
     let fresh = record.state.status == Status::Unknown;
     copy(record, &verdict);
-    let is_done = before.2 > 0 && verdict.background == 0 && verdict.status == Status::Idle;
     let changed = (verdict.status, verdict.waiting_for) != (before.0, before.1);
-    if !changed && !(is_done && before.0 == Status::Idle) {
+    let rests = verdict.status == Status::Idle;
+    let is_done = rests && before.2 > 0 && verdict.background == 0;
+    let told = changed || is_done;
+    if !told {
         return verdict.due;
     }
     let at = change_time(&verdict, now);

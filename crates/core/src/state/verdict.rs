@@ -129,7 +129,7 @@ impl SessionRecord {
         verdict.background = beside.others;
         verdict.due = beside.due;
         if let Some((_, until)) = settles(now, &claims, stands.as_ref()) {
-            verdict.due = earliest(verdict.due, until);
+            bring_forward(&mut verdict.due, until);
         }
         let limit;
         if let Some(request) = self.ledger.requests.iter().find(|request| request.is_open()) {
@@ -234,7 +234,7 @@ impl SessionRecord {
         let until = began.at + LIMITS.starting;
         if !ready && now < until {
             verdict.status = Status::Starting;
-            verdict.due = earliest(verdict.due, until);
+            bring_forward(&mut verdict.due, until);
         }
     }
 
@@ -242,13 +242,13 @@ impl SessionRecord {
     fn age(&self, now: Timestamp, limit: SignedDuration, verdict: &mut Verdict) {
         let watch = self.evidence.watch.as_ref();
         if let Some(watch) = watch.filter(|watch| watch.lives(now)) {
-            verdict.due = earliest(verdict.due, after(watch.last, LIMITS.silence));
+            bring_forward(&mut verdict.due, after(watch.last, LIMITS.silence));
             return;
         }
         let Some(newest) = self.evidence.newest else { return };
         let until = after(newest.at, limit);
         if now < until {
-            verdict.due = earliest(verdict.due, until);
+            bring_forward(&mut verdict.due, until);
         } else {
             verdict.status = Status::Stale;
             verdict.waiting_for = None;
@@ -274,7 +274,7 @@ impl SessionRecord {
             let until = after(over, LIMITS.report);
             let is = rests && spoke.is_some_and(|spoke| over > spoke) && now < until;
             if is {
-                beside.due = earliest(beside.due, until);
+                bring_forward(&mut beside.due, until);
             }
             is
         };
@@ -346,8 +346,9 @@ fn last_outcome(claims: &[Claim<'_>]) -> (Option<TurnOutcome>, Option<ErrorKind>
     last.flatten().map_or((None, None), |over| (Some(over.outcome), over.error))
 }
 
-fn earliest(known: Option<Timestamp>, at: Timestamp) -> Option<Timestamp> {
-    Some(known.map_or(at, |known| known.min(at)))
+/// Brings a deadline forward to `at`.
+fn bring_forward(due: &mut Option<Timestamp>, at: Timestamp) {
+    *due = Some(due.map_or(at, |due| due.min(at)));
 }
 
 /// `at` and so much later; the end of time where there is no such time.

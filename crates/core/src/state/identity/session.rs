@@ -78,7 +78,7 @@ impl Intake<'_> {
     pub(crate) fn session_started(&mut self, data: SessionStarted) -> Answer {
         if data.source == StartSource::Compact {
             self.settle_compaction();
-            self.learn(update_of(&data));
+            self.learn(&update_of(&data));
             return Answer::Confirms(Seq(0));
         }
         if self.trust == Trust::Reported {
@@ -100,7 +100,7 @@ impl Intake<'_> {
                 self.record.state.source = source;
             }
             let seq = self.ledger().starts[index].began.seq;
-            self.learn(SessionUpdated { process, ..update_of(&data) });
+            self.learn(&SessionUpdated { process, ..update_of(&data) });
             return Answer::Confirms(seq);
         }
         self.note(&update_of(&data));
@@ -277,8 +277,8 @@ impl Intake<'_> {
     }
 
     /// What a second sighting knows more of the session is told once.
-    pub(crate) fn learn(&mut self, update: SessionUpdated) {
-        if let Some(changed) = self.note(&update) {
+    pub(crate) fn learn(&mut self, update: &SessionUpdated) {
+        if let Some(changed) = self.note(update) {
             self.conclude("learned", Scope::Main, Body::SessionUpdated(changed));
         }
     }

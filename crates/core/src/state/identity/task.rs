@@ -142,12 +142,12 @@ impl Intake<'_> {
         self.ledger().tasks.iter().position(|known| known.id == *task)
     }
 
-    fn add_task(&mut self, id: TaskId, task_kind: TaskKind, background: bool) -> usize {
+    fn add_task(&mut self, id: TaskId, kind: TaskKind, background: bool) -> usize {
         // The newest whole set did not hold it: it was over by then.
         let gone = self.record.evidence.listed.filter(|listed| *listed >= self.at);
         let task = Task {
             id,
-            task_kind,
+            kind,
             background,
             since: self.at,
             last: self.at,
@@ -182,7 +182,7 @@ impl Intake<'_> {
             None => self.add_task(data.task.clone(), data.task_kind, data.background),
         };
         let task = &mut self.ledger_mut().tasks[index];
-        task.task_kind = data.task_kind;
+        task.kind = data.task_kind;
         task.background |= data.background;
         if let Some(started) = &mut task.started {
             started.by.add(trust);

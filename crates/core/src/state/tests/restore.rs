@@ -56,7 +56,7 @@ proptest! {
             let index = u32::try_from(n).expect("few drafts");
             draft.id = Some(crate::EventId::derive(draft.at, b"told", index));
         }
-        let arriving = arrange(&told, &delays);
+        let arriving = arrange(&told, &delays, false);
         let cut = cut.index(arriving.len());
         let mut first = Resolver::default();
         let mut events = Vec::new();
