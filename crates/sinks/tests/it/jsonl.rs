@@ -118,7 +118,6 @@ fn what_cannot_be_written_is_tried_again_and_names_the_path() {
     assert_eq!(numbers(&home.path()), [1]);
 }
 
-/// `/dev/full` refuses every byte; here a folder's place is taken in the middle of a rotation.
 #[test]
 fn a_failure_in_the_middle_says_what_is_in_the_file_already() {
     let home = Home::new();
@@ -135,6 +134,40 @@ fn a_failure_in_the_middle_says_what_is_in_the_file_already() {
     rest.truncate(1);
     deliver(&mut sink, &rest).expect("written");
     assert_eq!(numbers(&home.path()), [taken as u64 + 1]);
+}
+
+/// Set in the process whose files cannot grow over 2 KiB: its disk is full in the middle of a line.
+#[cfg(target_os = "linux")]
+const SMALL: &str = "LINELAMP_TEST_SMALL_DISK";
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_disk_that_is_full_in_the_middle_of_a_line_leaves_no_half_line() {
+    if std::env::var_os(SMALL).is_some() {
+        let home = Home::new();
+        let mut sink = home.sink(&json!({}));
+        deliver(&mut sink, &batch(1..=1)).expect("there is room for one");
+        for _ in 0..2 {
+            let error = deliver(&mut sink, &batch(2..=30)).expect_err("no room");
+            assert!(matches!(error, DeliverError::Retry { taken: 0, .. }), "{error:?}");
+            assert_eq!(numbers(&home.path()), [1]);
+        }
+        deliver(&mut sink, &batch(2..=2)).expect("there is room for one more");
+        assert_eq!(numbers(&home.path()), [1, 2]);
+        return;
+    }
+    // The signal that comes with the limit is ignored, so that the write itself fails.
+    let limited = r#"trap '' XFSZ && ulimit -f 4 && exec "$0" "$@""#;
+    let output = std::process::Command::new("sh")
+        .args(["-c", limited])
+        .arg(std::env::current_exe().expect("this test"))
+        .arg("--exact")
+        .arg("jsonl::a_disk_that_is_full_in_the_middle_of_a_line_leaves_no_half_line")
+        .env(SMALL, "1")
+        .output()
+        .expect("it runs");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && text.contains("1 passed"), "{text}");
 }
 
 #[test]
@@ -165,26 +198,35 @@ proptest! {
     ) {
         let home = Home::new();
         let mut sink = home.sink(&json!({ "max_bytes": max_bytes, "keep": keep }));
-        let mut next = 1;
+        // Every file there ever was, by the numbers of its events.
+        let mut files = vec![Vec::new()];
+        let (mut next, mut filled) = (1, 0);
         for size in sizes {
-            deliver(&mut sink, &batch(next..next + size)).expect("written");
+            let events = batch(next..next + size);
+            for event in &events {
+                let line = event.to_json().len() as u64 + 1;
+                if filled > 0 && filled + line > max_bytes {
+                    files.push(Vec::new());
+                    filled = 0;
+                }
+                filled += line;
+                files.last_mut().expect("at least one").push(event.seq.0);
+            }
+            deliver(&mut sink, &events).expect("written");
             next += size;
         }
-        let files: Vec<PathBuf> = (1..=keep)
-            .rev()
-            .map(|number| PathBuf::from(format!("{}.{number}", home.path().display())))
-            .chain([home.path()])
-            .filter(|path| path.exists())
-            .collect();
-        let there = fs::read_dir(home.path().parent().expect("a folder")).expect("a list").count();
-        prop_assert_eq!(there, files.len());
-        let mut kept = Vec::new();
-        for path in &files {
+        let newest_first = files.into_iter().rev().take(usize::try_from(keep + 1).expect("few"));
+        let mut count = 0;
+        for (number, expected) in newest_first.enumerate() {
+            let path = match number {
+                0 => home.path(),
+                _ => PathBuf::from(format!("{}.{number}", home.path().display())),
+            };
+            prop_assert_eq!(numbers(&path), expected);
             prop_assert!(fs::metadata(path).expect("a file").len() <= max_bytes);
-            kept.extend(numbers(path));
+            count += 1;
         }
-        let count = kept.len() as u64;
-        prop_assert!(count > 0);
-        prop_assert_eq!(kept, (next - count..next).collect::<Vec<_>>());
+        let there = fs::read_dir(home.path().parent().expect("a folder")).expect("a list").count();
+        prop_assert_eq!(there, count);
     }
 }
