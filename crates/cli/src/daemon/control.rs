@@ -8,6 +8,7 @@ use anyhow::{Context as _, Result, bail};
 use linelamp_core::bus::{Bus, Subscription, Update};
 use linelamp_core::detail::Detail;
 use linelamp_core::event::Body;
+use linelamp_core::state::SessionState;
 use linelamp_feeds::ingest::SpoolHandle;
 use linelamp_sinks::store::Store;
 use serde::Serialize;
@@ -123,7 +124,7 @@ impl Control {
 
     fn sessions(&self) -> Response {
         Response::Sessions {
-            sessions: self.bus.snapshot(),
+            sessions: of_agents(self.bus.snapshot()),
             warning: health::warning(&self.bus, self.store.as_deref()),
         }
     }
@@ -145,7 +146,7 @@ impl Control {
     /// All sessions, then every event; after each change of a state all sessions again, for tables.
     async fn watch(&self, client: &mut Client) -> Result<()> {
         let mut subscription = self.bus.subscribe();
-        let sessions = std::mem::take(&mut subscription.snapshot);
+        let sessions = of_agents(std::mem::take(&mut subscription.snapshot));
         client.send(&Response::Sessions { sessions, warning: None }).await?;
         loop {
             let update = tokio::select! {
@@ -172,11 +173,18 @@ impl Control {
                     }
                 }
                 Update::Resync { snapshot, .. } => {
-                    client.send(&Response::Sessions { sessions: snapshot, warning: None }).await?;
+                    let sessions = of_agents(snapshot);
+                    client.send(&Response::Sessions { sessions, warning: None }).await?;
                 }
             }
         }
     }
+}
+
+/// Notices about linelamp itself belong to a session of its own, which is no agent's.
+fn of_agents(mut sessions: Vec<SessionState>) -> Vec<SessionState> {
+    sessions.retain(|state| state.session.agent.as_str() != "linelamp");
+    sessions
 }
 
 async fn next(subscription: &mut Subscription) -> Option<Update> {

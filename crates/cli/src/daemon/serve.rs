@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use linelamp_core::bus::{Bus, Drain, FeedSet};
+use linelamp_core::bus::{Bus, Drain, FeedSet, Rate};
 use linelamp_core::driver::Reading;
 use linelamp_core::event::Trust;
 use linelamp_core::state::Resolver;
@@ -28,6 +28,10 @@ use crate::paths::Paths;
 
 /// Time passes for the resolver in steps of this length.
 const TICK: Duration = Duration::from_millis(250);
+
+/// Our own clients are held back by the store, not by a rate: a backlog of a night is taken in as fast as it can
+/// be written.
+const OUR_CLIENTS: Rate = Rate { per_second: 100_000.0, burst: 100_000.0 };
 
 /// Runs the daemon until SIGTERM, SIGINT or a `stop` command.
 ///
@@ -64,7 +68,8 @@ async fn serve(paths: &Paths, config: &Config) -> Result<()> {
             (None, Resolver::restore(first, []), first)
         }
     };
-    let mut builder = Bus::builder().host(host()).restore(resolver, next_seq);
+    let mut builder =
+        Bus::builder().host(host()).restore(resolver, next_seq).feed_rate(OUR_CLIENTS);
     if let Some(store) = &store {
         builder = builder.journal(Arc::clone(store) as _);
     }

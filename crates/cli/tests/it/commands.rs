@@ -241,7 +241,6 @@ fn a_recorded_run_can_be_replayed_and_was_passed_through() {
     assert_eq!(output.status.code(), Some(5));
     assert_eq!(output.stdout, format!("{line}\n").as_bytes());
     assert_eq!(output.stderr, b"oops\n");
-    let changes =
-        sandbox.lines(["replay", folder.to_str().expect("text"), "--format", "ndjson"]);
+    let changes = sandbox.lines(["replay", folder.to_str().expect("text"), "--format", "ndjson"]);
     assert_eq!(changes.last().expect("changes")["state"], "ended");
 }
