@@ -158,7 +158,7 @@ impl Sandbox {
 }
 
 /// The process that a status is about.
-fn process(status: &Value) -> Option<Pid> {
+pub(crate) fn process(status: &Value) -> Option<Pid> {
     Pid::from_raw(i32::try_from(status["pid"].as_i64()?).ok()?)
 }
 

@@ -5,10 +5,13 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::process::{Signal, kill_process};
+
 use crate::install::skip;
-use crate::sandbox::Sandbox;
+use crate::sandbox::{self, Sandbox};
 use crate::wait;
 
 /// When a key that had no effect is pressed again. Long enough for a loaded machine to show the
@@ -151,5 +154,15 @@ impl<'a> Terminal<'a> {
 impl Drop for Terminal<'_> {
     fn drop(&mut self) {
         self.tmux(&["kill-server"]).ok();
+        // A CLI whose terminal has gone still says goodbye in files of the sandbox.
+        for _ in 0..150 {
+            if self.sandbox.status().is_none() {
+                return;
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+        if let Some(pid) = self.sandbox.status().as_ref().and_then(sandbox::process) {
+            kill_process(pid, Signal::KILL).ok();
+        }
     }
 }
