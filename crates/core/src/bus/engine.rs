@@ -89,3 +89,41 @@ pub(super) fn sessions_since(engine: &dyn Engine, first: Seq) -> Vec<SessionStat
     });
     states
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::super::testing::{draft, ended, essential_body, start};
+    use super::*;
+    use crate::event::Trust;
+
+    #[test]
+    fn a_session_whose_end_was_missed_is_told_and_one_that_ended_before_is_not() {
+        let mut resolver = Resolver::default();
+        let origin = Origin {
+            feed: "feed".into(),
+            trust: Trust::Authoritative,
+            pid: None,
+            host: Arc::from("host"),
+        };
+        let mut out = Vec::new();
+        for (id, body) in [
+            ("gone", essential_body("t")),
+            ("lives", essential_body("t")),
+            ("gone", ended(1, "gone").body),
+        ] {
+            resolver.accept(draft(id, body), &origin, start(), &mut out);
+        }
+        let told = |first| {
+            let states = sessions_since(&resolver, first);
+            let mut names: Vec<_> =
+                states.iter().map(|state| state.session.id.to_string()).collect();
+            names.sort();
+            names
+        };
+        let last = out.last().expect("events").seq;
+        assert_eq!(told(last), ["gone", "lives"]);
+        assert_eq!(told(resolver.next_seq()), ["lives"]);
+    }
+}
