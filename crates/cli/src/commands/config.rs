@@ -10,6 +10,7 @@ use anyhow::{Context as _, Result};
 use linelamp_core::sink::{BuildError, SinkFactory};
 use linelamp_sinks::desktop::DesktopFactory;
 use linelamp_sinks::jsonl::JsonlFactory;
+use linelamp_sinks::store::StoreOptions;
 use linelamp_sinks::webhook::WebhookFactory;
 use serde_json::Value;
 
@@ -97,7 +98,8 @@ fn build(kind: &str, options: &Value) -> Result<(), BuildError> {
             Box::new(WebhookFactory::new(Arc::new(|_| Ok("http://localhost/".to_owned()))))
         }
         "desktop" => Box::new(DesktopFactory),
-        // The store has no factory; its options are checked with the keys.
+        // The store is no lane and so has no factory.
+        "store" => return StoreOptions::read(options).map(drop),
         _ => return Ok(()),
     };
     factory.build(options).map(drop)

@@ -132,20 +132,10 @@ pub(super) const SINK_KINDS: &[&str] = &["store", "jsonl", "webhook", "desktop"]
 /// check theirs when they are built.
 pub(super) fn options(kind: &str) -> Option<&'static [Key]> {
     match kind {
-        "store" => Some(STORE),
         "hooks" | "wrap" => Some(&[]),
         _ => None,
     }
 }
-
-const STORE: &[Key] = &[
-    key("retention_days", Number { min: 1, max: 36_500 }, "history older than this is removed"),
-    key(
-        "retention_mib",
-        Number { min: 1, max: 1 << 20 },
-        "the oldest history goes beyond this size",
-    ),
-];
 
 /// What holds without any file.
 pub(super) const DEFAULTS: &str = r#"

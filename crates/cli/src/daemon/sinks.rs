@@ -1,7 +1,6 @@
 //! From the configuration to running sinks.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use linelamp_core::bus::{Bus, Filter, SinkSetup, SinkSource};
@@ -10,7 +9,7 @@ use linelamp_core::id::SinkName;
 use linelamp_core::sink::{BoxError, SinkFactory};
 use linelamp_sinks::desktop::DesktopFactory;
 use linelamp_sinks::jsonl::JsonlFactory;
-use linelamp_sinks::store::{DurableSink, Retention, Store, StoreOptions};
+use linelamp_sinks::store::{DurableSink, Store, StoreOptions};
 use linelamp_sinks::webhook::WebhookFactory;
 use serde_json::Value;
 
@@ -62,7 +61,10 @@ impl Sinks {
                 }
             };
             if kind == STORE {
-                sinks.store = Some(store_options(&sink.component.options, sink.detail));
+                let mut options = StoreOptions::read(&sink.component.options)
+                    .map_err(|error| refused(name, &format!("sink `{name}`: {error}")))?;
+                options.detail = sink.detail;
+                sinks.store = Some(options);
                 continue;
             }
             let factory = factory(kind)
@@ -124,32 +126,28 @@ impl Sinks {
                 Some(store) => bus.add_durable_sink(setup, Arc::clone(store) as _),
                 None => bus.add_sink(setup),
             };
-            added
-                .map_err(|error| {
-                    let mut text = error.to_string();
-                    let mut cause = std::error::Error::source(&error);
-                    while let Some(error) = cause {
-                        text = format!("{text}: {error}");
-                        cause = error.source();
-                    }
-                    Failure::new(USAGE, text)
-                        .hint(format!("`[sinks.{name}]` in the configuration; `linelamp config show --origin` tells where it is set"))
-                })?;
+            added.map_err(|error| refused(name.as_str(), &chain(&error)))?;
         }
         Ok(())
     }
 }
 
-/// The configuration has checked the names and types of the store's own options.
-fn store_options(options: &Value, detail: Detail) -> StoreOptions {
-    let mut retention = Retention::default();
-    if let Some(days) = options["retention_days"].as_u64() {
-        retention.age = Duration::from_hours(24 * days);
+/// A sink that cannot be, with where to look.
+fn refused(name: &str, problem: &str) -> Failure {
+    Failure::new(USAGE, problem).hint(format!(
+        "`[sinks.{name}]` in the configuration; `linelamp config check` tells file and line"
+    ))
+}
+
+/// An error with its causes, in one line.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
     }
-    if let Some(mebibytes) = options["retention_mib"].as_u64() {
-        retention.bytes = mebibytes << 20;
-    }
-    StoreOptions { detail, retention, ..StoreOptions::default() }
+    text
 }
 
 fn factory(kind: &str) -> Option<Arc<dyn SinkFactory>> {

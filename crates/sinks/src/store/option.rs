@@ -28,22 +28,22 @@ pub struct StoreOptions {
 
 const KEYS: &[Key] = &[
     Key {
-        name: "keep_days",
-        shape: Shape::Whole(1, 3_650),
+        name: "retention_days",
+        shape: Shape::Whole(1, 36_500),
         required: false,
         about: "history older than this is forgotten (30)",
     },
     Key {
-        name: "max_bytes",
-        shape: Shape::Whole(1 << 20, 1 << 40),
+        name: "retention_mib",
+        shape: Shape::Whole(1, 1 << 20),
         required: false,
-        about: "size of the file; of more, the oldest history is forgotten (256 MiB)",
+        about: "the file's size; beyond it the oldest history is forgotten (256)",
     },
     Key {
-        name: "queue_bytes",
-        shape: Shape::Whole(1 << 10, 1 << 40),
+        name: "queue_mib",
+        shape: Shape::Whole(1, 1 << 20),
         required: false,
-        about: "undelivered events kept for each durable sink (64 MiB)",
+        about: "undelivered events kept for each durable sink (64)",
     },
 ];
 
@@ -57,11 +57,12 @@ impl StoreOptions {
         let options = Options::check(options, KEYS)?;
         let mut read = Self::default();
         let retention = &mut read.retention;
-        if let Some(days) = options.whole("keep_days") {
+        if let Some(days) = options.whole("retention_days") {
             retention.age = Duration::from_secs(days * 24 * 60 * 60);
         }
-        retention.bytes = options.whole("max_bytes").unwrap_or(retention.bytes);
-        retention.outbox_bytes = options.whole("queue_bytes").unwrap_or(retention.outbox_bytes);
+        let bytes = |key, default| options.whole(key).map_or(default, |mebibytes| mebibytes << 20);
+        retention.bytes = bytes("retention_mib", retention.bytes);
+        retention.outbox_bytes = bytes("queue_mib", retention.outbox_bytes);
         Ok(read)
     }
 
@@ -156,14 +157,14 @@ mod tests {
 
     #[test]
     fn retention_is_an_option_and_a_wrong_one_is_refused() {
-        let read = StoreOptions::read(&json!({ "keep_days": 7, "max_bytes": 1 << 21 }));
+        let read = StoreOptions::read(&json!({ "retention_days": 7, "retention_mib": 2 }));
         let retention = read.expect("right").retention;
         assert_eq!(retention.age, Duration::from_secs(7 * 24 * 60 * 60));
         assert_eq!(retention.bytes, 1 << 21);
         assert_eq!(retention.outbox_bytes, Retention::default().outbox_bytes);
         let none = StoreOptions::read(&Value::Null).expect("nothing is needed");
         assert_eq!(none.retention, Retention::default());
-        let error = StoreOptions::read(&json!({ "keep_day": 7 })).expect_err("refused");
-        assert!(error.to_string().contains("did you mean `keep_days`?"), "{error}");
+        let error = StoreOptions::read(&json!({ "retention_day": 7 })).expect_err("refused");
+        assert!(error.to_string().contains("did you mean `retention_days`?"), "{error}");
     }
 }
