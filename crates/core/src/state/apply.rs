@@ -1,7 +1,9 @@
 //! What a draft means for the state: evidence is taken from it whether or not it was news.
 
 use crate::draft::Draft;
-use crate::event::{Body, ReportedStatus, Scope, Trust, TurnEnded, TurnOrigin, WaitingFor};
+use crate::event::{
+    Body, ErrorKind, ReportedStatus, Scope, Trust, TurnEnded, TurnOrigin, TurnOutcome, WaitingFor,
+};
 use crate::id::TurnId;
 use crate::state::Answer;
 use crate::state::claims::{Claims, Over, Waiting};
@@ -145,11 +147,11 @@ impl Intake<'_> {
         self.settle_requests("turn", WITHDRAWN, |request| {
             request.scope.is_main() && request.opened.at <= at
         });
-        self.leave_behind(facts.background);
+        self.leave_behind(facts.background, outcome);
     }
 
     /// Which subagents outlive the turn.
-    fn leave_behind(&mut self, background: u32) {
+    fn leave_behind(&mut self, background: u32, outcome: TurnOutcome) {
         let (at, trust) = (self.at, self.trust);
         let running = self.hints.running_agents;
         if let Some(agents) = running {
@@ -177,21 +179,14 @@ impl Intake<'_> {
             let stays = match running {
                 Some(0) => false,
                 Some(_) => child.background != Some(false),
-                // An older source that does not count: what waits for an answer surely lives.
-                None if trust < Trust::Authoritative => self.waits(index),
+                // A source that does not count at a plain end means that nothing is left.
+                None if trust < Trust::Authoritative => outcome != TurnOutcome::Completed,
                 None => child.background == Some(true),
             };
             if !stays {
                 self.child_is_over(index, at);
             }
         }
-    }
-
-    fn waits(&self, child: usize) -> bool {
-        let scope = &self.ledger().children[child].scope;
-        self.ledger().requests.iter().any(|request| {
-            request.is_open() && matches!(&request.scope, Scope::Child(id) if id == scope)
-        })
     }
 
     /// What the agent says of itself.
@@ -242,8 +237,8 @@ impl Intake<'_> {
 
 /// What counts of the end of a turn.
 struct Ending {
-    outcome: crate::event::TurnOutcome,
-    error: Option<crate::event::ErrorKind>,
+    outcome: TurnOutcome,
+    error: Option<ErrorKind>,
     background: u32,
     cost_total_usd: Option<f64>,
 }

@@ -117,7 +117,7 @@ impl Claims {
         &self,
         least: Trust,
         after: Option<Timestamp>,
-        shift: impl Fn(&Over) -> Timestamp,
+        shift: impl Fn(Trust, &Over) -> Timestamp,
     ) -> Vec<Claim<'_>> {
         let mut all = Vec::with_capacity(8);
         for &trust in Trust::ALL {
@@ -140,7 +140,7 @@ impl Claims {
                 add(Says::Idle, stamp);
             }
             if let Some(over) = &tier.over {
-                let stamp = Stamp { at: shift(over), ..over.stamp };
+                let stamp = Stamp { at: shift(trust, over), ..over.stamp };
                 add(Says::Over(over), stamp);
             }
         }

@@ -124,6 +124,9 @@ pub(crate) struct Request {
     pub(crate) aliases: Vec<RequestId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) call: Option<CallId>,
+    /// No source named the call: it was found by what is alike.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) guessed: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) tool: Option<ToolName>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

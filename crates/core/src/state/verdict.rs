@@ -68,7 +68,7 @@ struct Beside {
 impl SessionRecord {
     /// The claims about the main agent that count at `now`, oldest first.
     pub(crate) fn claims(&self, now: Timestamp) -> Vec<Claim<'_>> {
-        let shift = |over: &Over| self.end_counts_to(over);
+        let shift = |trust, over: &Over| self.end_counts_to(trust, over);
         let mut claims = self.evidence.claims.in_order(self.least_trust(now), self.past(), shift);
         claims.retain(|claim| {
             !matches!(claim.says, Says::Waiting(_)) || !self.is_request_since(claim.stamp.at)
@@ -85,9 +85,9 @@ impl SessionRecord {
     }
 
     /// A failed turn's end may be told after the next turn began: it counts for its own turn only.
-    fn end_counts_to(&self, over: &Over) -> Timestamp {
+    fn end_counts_to(&self, trust: Trust, over: &Over) -> Timestamp {
         let at = over.stamp.at;
-        if over.outcome != TurnOutcome::Failed {
+        if over.outcome != TurnOutcome::Failed || trust == Trust::Authoritative {
             return at;
         }
         let begin = |turn: &Turn| turn.started.map(|started| started.at);
@@ -192,7 +192,7 @@ impl SessionRecord {
             return Some((Reason::sign(Sign::Activity, touch.at, touch.event), None, thinking));
         }
         let elsewhere =
-            self.evidence.elsewhere.in_order(Trust::Inferred, past, |over| over.stamp.at);
+            self.evidence.elsewhere.in_order(Trust::Inferred, past, |_, over| over.stamp.at);
         if let (Some(claim), _) = standing(&elsewhere)
             && claim.says == Says::Busy
         {

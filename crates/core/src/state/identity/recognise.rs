@@ -56,7 +56,8 @@ impl Intake<'_> {
             .or_else(|| {
                 // Asked about before its call was known.
                 requests.iter().position(|request| {
-                    request.call.is_none() && unheard(request) && self.is_alike(request, data)
+                    let loose = request.call.is_none() || request.guessed;
+                    loose && unheard(request) && self.is_alike(request, data)
                 })
             })
     }
@@ -89,22 +90,28 @@ impl Intake<'_> {
     /// The call a request without an id belongs to: not asked about by this kind of source.
     fn unasked_call(&self, data: &PermissionRequested) -> Option<&Call> {
         let ledger = self.ledger();
-        let unasked = |call: &Call| {
-            let mut about = ledger.requests.iter().filter(|it| it.call.as_ref() == Some(&call.id));
-            let heard = |request: &Request| request.opened.by.has(self.trust);
-            about.next().is_none_or(|first| !heard(first) || about.any(|request| !heard(request)))
+        let requests = |call: &Call| {
+            let id = call.id.clone();
+            ledger.requests.iter().filter(move |request| request.call.as_ref() == Some(&id))
         };
+        let unheard = |request: &Request| !request.opened.by.has(self.trust);
+        // Another kind of source has told of its request.
+        let told = |call: &&Call| requests(call).any(unheard);
+        let equal = |call: &Call| call.input.is_some() && call.input == self.hints.input;
         let candidates = || {
             ledger.calls.iter().filter(|call| {
                 call.scope == self.scope
-                    && call.tool == data.tool
+                    && (call.tool == data.tool || call.tool.is_none() && equal(call))
                     && self.same_prompt(call.prompt.as_ref(), call)
-                    && unasked(call)
+                    && (requests(call).next().is_none() || told(call))
             })
         };
-        let equal = |call: &&Call| call.input.is_some() && call.input == self.hints.input;
-        let same = self.first_running(candidates().filter(equal));
-        same.or_else(|| self.last_ended(candidates().filter(equal)))
+        let same = || candidates().filter(|call| equal(call));
+        same()
+            .find(told)
+            .or_else(|| self.first_running(same()))
+            .or_else(|| self.last_ended(same()))
+            .or_else(|| candidates().find(told))
             .or_else(|| self.first_running(candidates()))
             .or_else(|| self.last_ended(candidates().filter(|call| call.input.is_none())))
     }
@@ -178,12 +185,44 @@ impl Intake<'_> {
             .position(|request| fits(request) && exact(request))
             .or_else(|| requests.iter().position(|request| fits(request) && open(request)));
         if let Some(index) = found {
-            self.ledger_mut().requests[index].call = Some(call.clone());
+            let request = &mut self.ledger_mut().requests[index];
+            request.call = Some(call.clone());
+            request.guessed = true;
         }
     }
 }
 
 impl Intake<'_> {
+    /// `call` is over, by the draft's time. A request that was made later and was only guessed to be about
+    /// it is about another one.
+    pub(crate) fn reconsider(&mut self, call: &CallId) {
+        for index in 0..self.ledger().requests.len() {
+            let ledger = self.ledger();
+            let request = &ledger.requests[index];
+            let mistaken = request.is_open()
+                && request.guessed
+                && request.call.as_ref() == Some(call)
+                && request.opened.at > self.at
+                && (request.opened.by.has(self.trust) || self.is_misgiven(request));
+            if !mistaken {
+                continue;
+            }
+            let asked = |call: &Call| {
+                ledger.requests.iter().any(|request| request.call.as_ref() == Some(&call.id))
+            };
+            let other = ledger.calls.iter().find(|other| {
+                other.ended.is_none()
+                    && other.scope == request.scope
+                    && other.tool == request.tool
+                    && agree(other.input.as_ref(), request.input.as_ref())
+                    && agree(other.prompt.as_ref(), request.prompt.as_ref())
+                    && !asked(other)
+            });
+            let other = other.map(|other| other.id.clone());
+            self.ledger_mut().requests[index].call = other;
+        }
+    }
+
     /// True if the request's call has another input than the request, as far as is known.
     fn is_misgiven(&self, request: &Request) -> bool {
         let call = self.ledger().calls.iter().find(|call| request.call.as_ref() == Some(&call.id));

@@ -16,14 +16,16 @@ impl Intake<'_> {
     /// `permission.requested`.
     pub(crate) fn permission_requested(&mut self, mut data: PermissionRequested) -> Answer {
         let trust = self.trust;
+        let named = data.call.as_ref().is_some_and(|call| !call.is_empty());
         let (known, call) = self.recognise(&data);
         if let Some(index) = known {
             let (given, input) = (data.request, self.hints.input);
             let request = &mut self.ledger_mut().requests[index];
             request.opened.by.add(trust);
             request.input = request.input.or(input);
-            if request.call.is_none() {
-                request.call = call;
+            if named || request.call.is_none() {
+                request.guessed = !named && call.is_some();
+                request.call = call.or(request.call.take());
             }
             if !given.is_empty()
                 && !request.is_called(&given)
@@ -45,6 +47,7 @@ impl Intake<'_> {
         let request = Request {
             id: data.request.clone(),
             aliases: Vec::new(),
+            guessed: !named && call.is_some(),
             call,
             tool: data.tool.clone(),
             input: self.hints.input,

@@ -95,6 +95,7 @@ impl Intake<'_> {
             self.add_call(call);
             self.adopt_request(&id);
         }
+        self.reconsider(&id);
         self.settle_requests("call", settled, |request| request.call.as_ref() == Some(&id));
         let answer = self.news(data);
         let ended = self.sighting(answer.seq());

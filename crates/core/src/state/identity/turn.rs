@@ -214,6 +214,10 @@ impl Intake<'_> {
             turn.ended = Some(ended);
             turn.outcome = Some(outcome);
             turn.priced = priced;
+            if trust == Trust::Authoritative {
+                // What others took for turns before the stream was heard.
+                self.lose_open_turns(self.at);
+            }
             return (answer, id);
         }
         if self.overshadowed {

@@ -50,7 +50,7 @@ proptest! {
         stream in any::<bool>(),
         cut in any::<prop::sample::Index>(),
     ) {
-        let mut told = Teller::tell(&steps, gap, stream);
+        let mut told = Teller::tell(&steps, gap, stream, true);
         prop_assume!(!told.is_empty());
         for (n, (_, draft)) in told.iter_mut().enumerate() {
             let index = u32::try_from(n).expect("few drafts");
