@@ -68,14 +68,27 @@ pub(crate) struct Call {
     pub(crate) settled: Option<Settled>,
 }
 
-/// The first sighting of something.
+/// The first sighting of something. Stored as a list, as there are many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "(Timestamp, Seq, EventId, SeenBy)", into = "(Timestamp, Seq, EventId, SeenBy)")]
 pub(crate) struct Sighting {
     pub(crate) at: Timestamp,
     /// The number it was published under; zero if it was not.
     pub(crate) seq: Seq,
     pub(crate) event: EventId,
     pub(crate) by: SeenBy,
+}
+
+impl From<(Timestamp, Seq, EventId, SeenBy)> for Sighting {
+    fn from((at, seq, event, by): (Timestamp, Seq, EventId, SeenBy)) -> Self {
+        Self { at, seq, event, by }
+    }
+}
+
+impl From<Sighting> for (Timestamp, Seq, EventId, SeenBy) {
+    fn from(Sighting { at, seq, event, by }: Sighting) -> Self {
+        (at, seq, event, by)
+    }
 }
 
 /// How a request was, or would be, settled.
@@ -267,33 +280,4 @@ pub(crate) struct Retry {
     pub(crate) turn: Option<TurnId>,
     pub(crate) attempt: u32,
     pub(crate) seen: Sighting,
-}
-
-/// How many of each are remembered.
-pub(crate) mod bound {
-    pub(crate) const CALLS: usize = 128;
-    pub(crate) const OPEN_REQUESTS: usize = 64;
-    pub(crate) const CLOSED_REQUESTS: usize = 64;
-    pub(crate) const ANSWERS: usize = 16;
-    pub(crate) const TURNS: usize = 16;
-    pub(crate) const CHILDREN: usize = 64;
-    pub(crate) const TASKS: usize = 64;
-    pub(crate) const COMPACTIONS: usize = 4;
-    pub(crate) const STARTS: usize = 8;
-    pub(crate) const RETRIES: usize = 8;
-    pub(crate) const ALIASES: usize = 4;
-}
-
-/// Makes room in a full list: what is over goes first, the oldest first.
-pub(crate) fn make_room<T>(list: &mut Vec<T>, limit: usize, is_over: impl Fn(&T) -> bool) {
-    if list.len() >= limit {
-        let oldest = list.iter().position(is_over).unwrap_or(0);
-        list.remove(oldest);
-    }
-}
-
-/// Makes room and adds.
-pub(crate) fn push<T>(list: &mut Vec<T>, limit: usize, item: T, is_over: impl Fn(&T) -> bool) {
-    make_room(list, limit, is_over);
-    list.push(item);
 }

@@ -9,6 +9,9 @@
 //! the limits, `ledger` what is remembered of each thing, `claims` what each trust says.
 
 mod apply;
+mod begin;
+mod beside;
+mod bound;
 mod claims;
 mod desk;
 mod explain;

@@ -10,6 +10,7 @@ use crate::event::{Body, Event, Origin, Scope, StartSource, Status, Trust};
 use crate::id::{EventId, FeedName, Seq, SessionKey};
 use crate::process::ProcessRef;
 use crate::state::apply::shows_life;
+use crate::state::begin::{first_state, watch};
 use crate::state::desk::Desk;
 use crate::state::explain::Explanation;
 use crate::state::intake::Intake;
@@ -294,71 +295,5 @@ impl Resolver {
     /// Why a session is in its state at `now`.
     pub fn explain(&self, session: &SessionKey, now: Timestamp) -> Option<Explanation> {
         self.record(session).map(|record| record.explain(now))
-    }
-}
-
-/// Keeps account of the authoritative feed.
-fn watch(record: &mut SessionRecord, draft: &Draft, trust: Trust) {
-    if trust != Trust::Authoritative {
-        return;
-    }
-    let fresh = Watch { since: draft.at, last: draft.at, closed: None, process: draft.process };
-    match &mut record.evidence.watch {
-        Some(watch)
-            if watch.closed.is_none_or(|closed| draft.at.duration_since(closed) <= SKEW) =>
-        {
-            watch.since = watch.since.min(draft.at);
-            watch.last = watch.last.max(draft.at);
-            watch.process = watch.process.or(draft.process);
-        }
-        slot => *slot = Some(fresh),
-    }
-}
-
-/// The state of a session before anything was decided about it.
-fn first_state(draft: &Draft, origin: &Origin) -> SessionState {
-    SessionState {
-        session: draft.session.clone(),
-        // Not told to anybody: the first verdict follows at once.
-        status: Status::Unknown,
-        waiting_for: None,
-        since: draft.at,
-        last_seen: draft.at,
-        background: 0,
-        activity: None,
-        turn: None,
-        outcome: None,
-        error: None,
-        source: StartSource::Discovered,
-        cwd: None,
-        model: None,
-        version: None,
-        mode: None,
-        permission_mode: None,
-        branch: None,
-        process: draft.process,
-        host: Arc::clone(&origin.host),
-        open: Vec::new(),
-        children: Vec::new(),
-        parent: None,
-        cost_usd: None,
-    }
-}
-
-impl Intake<'_> {
-    /// Links a session to the one it goes on from, or to the one it was begun in.
-    fn descend(&mut self, left: Option<Link>, processes: &Processes) {
-        let state = &mut self.record.state;
-        if state.parent.is_some() {
-            return;
-        }
-        state.parent = left;
-        if state.parent.is_some() || self.hints.ancestors.is_empty() {
-            return;
-        }
-        let Some(above) = processes.above(&self.hints.ancestors) else { return };
-        if above.agent == state.session.agent && *above != state.session {
-            state.parent = Some(Link { id: above.id.clone(), how: state.source });
-        }
     }
 }

@@ -11,12 +11,12 @@ use serde::{Deserialize, Serialize};
 use crate::id::Seq;
 
 /// How many keys are remembered.
-const LIMIT: usize = 256;
+const LIMIT: usize = 128;
 
-/// The newest keys, each with the number it was published under and its time.
+/// The newest keys, each with the number it was published under and its time in milliseconds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub(crate) struct Seen(VecDeque<(Key, Seq, Timestamp)>);
+pub(crate) struct Seen(VecDeque<(Key, Seq, i64)>);
 
 /// The digest of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +51,7 @@ impl Key {
 
 impl Seen {
     /// What is known of `key`.
-    pub(crate) fn find(&self, key: Key) -> Option<(Seq, Timestamp)> {
+    pub(crate) fn find(&self, key: Key) -> Option<(Seq, i64)> {
         self.0.iter().rev().find(|(known, _, _)| *known == key).map(|&(_, seq, at)| (seq, at))
     }
 
@@ -60,7 +60,7 @@ impl Seen {
         if self.0.len() == LIMIT {
             self.0.pop_front();
         }
-        self.0.push_back((key, seq, at));
+        self.0.push_back((key, seq, at.as_millisecond()));
     }
 }
 

@@ -100,7 +100,8 @@ impl Intake<'_> {
     /// The number of the same draft of the same payload, if it came within the last moment.
     pub(crate) fn repeated(&self, key: Key) -> Option<Seq> {
         let (seq, at) = self.ledger().seen.find(key)?;
-        (self.at.duration_since(at).abs() <= REPEAT).then_some(seq)
+        let apart = (self.at.as_millisecond() - at).abs();
+        (i128::from(apart) <= REPEAT.as_millis()).then_some(seq)
     }
 
     /// Remembers the draft of a payload.

@@ -4,11 +4,13 @@
 //! answers later ones with the number of the first. What the evidence means for the state is not decided
 //! here.
 
+mod facts;
 mod message;
 mod occasion;
 mod recognise;
 pub(crate) mod request;
 mod session;
+mod subagent;
 mod task;
 mod tool;
 mod turn;

@@ -3,8 +3,9 @@
 use crate::event::{ApiRetry, CompactionEnded, CompactionStarted};
 use crate::id::TurnId;
 use crate::state::Answer;
+use crate::state::bound::{self, push};
 use crate::state::intake::Intake;
-use crate::state::ledger::{Compaction, Retry, bound, push};
+use crate::state::ledger::{Compaction, Retry};
 use crate::state::rules::SKEW;
 
 /// Two feeds tell of one retry within this time.

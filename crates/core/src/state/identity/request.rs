@@ -5,8 +5,9 @@ use jiff::Timestamp;
 use crate::event::{DecidedBy, Decision, PermissionRequested, PermissionResolved, Scope};
 use crate::id::{CallId, RequestId, Seq};
 use crate::state::Answer;
+use crate::state::bound::{self, push};
 use crate::state::intake::Intake;
-use crate::state::ledger::{Answered, Request, Settled, bound, push};
+use crate::state::ledger::{Answered, Request, Settled};
 
 /// What nobody decided: the turn, the agent or the session it belonged to is over.
 pub(crate) const WITHDRAWN: Settled =

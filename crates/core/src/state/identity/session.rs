@@ -1,18 +1,19 @@
-//! Starts and ends of a session, by process; and what becomes known of it.
+//! Starts and ends of a session, by process.
 //!
 //! A session is open in every process that started it and has not left it. A source without a process
 //! means the newest start that is still open.
 
 use crate::event::{
-    Body, EndReason, ModeChanged, Scope, SessionEnded, SessionStarted, SessionUpdated, StartSource,
-    Trust,
+    EndReason, Scope, SessionEnded, SessionStarted, SessionUpdated, StartSource, Trust,
 };
 use crate::id::{NativeId, Seq};
 use crate::process::ProcessRef;
+use crate::state::bound::{self, push};
 use crate::state::claims::Claims;
+use crate::state::identity::facts::update_of;
 use crate::state::identity::request::WITHDRAWN;
 use crate::state::intake::Intake;
-use crate::state::ledger::{Start, bound, push};
+use crate::state::ledger::Start;
 use crate::state::rules::SKEW;
 use crate::state::stamp::{Sign, keep_later};
 use crate::state::{Answer, Link};
@@ -253,69 +254,6 @@ impl Intake<'_> {
         start.next = Some(next);
         self.close_watch();
     }
-
-    /// `session.updated`: only what is new of it is told.
-    pub(crate) fn session_updated(&mut self, data: SessionUpdated) -> Answer {
-        match self.note(&data) {
-            Some(changed) => self.news(SessionUpdated { title: data.title, ..changed }),
-            None if data.title.is_some() => {
-                self.news(SessionUpdated { title: data.title, ..none() })
-            }
-            None => Answer::Confirms(Seq(0)),
-        }
-    }
-
-    /// `mode.changed`.
-    pub(crate) fn mode_changed(&mut self, mut data: ModeChanged) -> Answer {
-        let known = &mut self.record.state.permission_mode;
-        if known.as_ref() == Some(&data.mode) {
-            return Answer::Confirms(Seq(0));
-        }
-        let before = known.replace(data.mode.clone());
-        data.from = data.from.or(before);
-        self.news(data)
-    }
-
-    /// What a second sighting knows more of the session is told once.
-    pub(crate) fn learn(&mut self, update: &SessionUpdated) {
-        if let Some(changed) = self.note(update) {
-            self.conclude("learned", Scope::Main, Body::SessionUpdated(changed));
-        }
-    }
-
-    /// Takes over what is known of the session; gives what of it is new. A present value is never
-    /// replaced by an absent one.
-    fn note(&mut self, update: &SessionUpdated) -> Option<SessionUpdated> {
-        let state = &mut self.record.state;
-        let mut changed = none();
-        take(&mut state.cwd, update.cwd.as_ref(), &mut changed.cwd);
-        take(&mut state.model, update.model.as_ref(), &mut changed.model);
-        take(&mut state.version, update.version.as_ref(), &mut changed.version);
-        take(&mut state.branch, update.branch.as_ref(), &mut changed.branch);
-        take(&mut state.mode, update.mode.as_ref(), &mut changed.mode);
-        take(&mut state.process, update.process.as_ref(), &mut changed.process);
-        take(
-            &mut state.permission_mode,
-            update.permission_mode.as_ref(),
-            &mut changed.permission_mode,
-        );
-        if let Some(parent) = &update.parent
-            && state.parent.as_ref().is_none_or(|known| known.id != *parent)
-        {
-            state.parent = Some(Link { id: parent.clone(), how: state.source });
-            changed.parent = Some(parent.clone());
-        }
-        (changed != none()).then_some(changed)
-    }
-}
-
-fn take<T: Clone + PartialEq>(known: &mut Option<T>, now: Option<&T>, told: &mut Option<T>) {
-    if let Some(now) = now
-        && known.as_ref() != Some(now)
-    {
-        *known = Some(now.clone());
-        *told = Some(now.clone());
-    }
 }
 
 /// Both are known and the same process.
@@ -326,30 +264,5 @@ fn same(one: Option<ProcessRef>, other: Option<ProcessRef>) -> bool {
                 && (one.start == other.start || one.start.is_none() || other.start.is_none())
         }
         _ => false,
-    }
-}
-
-fn update_of(data: &SessionStarted) -> SessionUpdated {
-    SessionUpdated {
-        cwd: data.cwd.clone(),
-        model: data.model.clone(),
-        version: data.version.clone(),
-        mode: data.mode,
-        ..none()
-    }
-}
-
-fn none() -> SessionUpdated {
-    SessionUpdated {
-        cwd: None,
-        model: None,
-        title: None,
-        permission_mode: None,
-        branch: None,
-        version: None,
-        entrypoint: None,
-        mode: None,
-        parent: None,
-        process: None,
     }
 }

@@ -3,8 +3,9 @@
 use crate::event::{ToolEnded, ToolProgress, ToolStarted};
 use crate::id::{CallId, Seq};
 use crate::state::Answer;
+use crate::state::bound::{self, push};
 use crate::state::intake::Intake;
-use crate::state::ledger::{Call, Settled, bound, push};
+use crate::state::ledger::{Call, Settled};
 
 impl Intake<'_> {
     fn call_index(&self, id: &CallId) -> Option<usize> {

@@ -9,8 +9,9 @@ use jiff::Timestamp;
 use crate::event::{Scope, Trust, TurnEnded, TurnOutcome, TurnStarted, UsageUpdated};
 use crate::id::{Seq, TurnId};
 use crate::state::Answer;
+use crate::state::bound::{self, push};
 use crate::state::intake::Intake;
-use crate::state::ledger::{Sighting, Turn, bound, push};
+use crate::state::ledger::{Sighting, Turn};
 use crate::state::rules::SKEW;
 
 /// A second sighting of the start of a turn that a host asked for may come this long after it was

@@ -1,0 +1,98 @@
+//! What is known of a session: each value is told when it is new, and never taken away.
+
+use crate::event::{Body, ModeChanged, Scope, SessionStarted, SessionUpdated};
+use crate::id::Seq;
+use crate::state::intake::Intake;
+use crate::state::{Answer, Link};
+
+impl Intake<'_> {
+    /// `session.updated`: only what is new of it is told.
+    pub(crate) fn session_updated(&mut self, data: SessionUpdated) -> Answer {
+        match self.note(&data) {
+            Some(changed) => self.news(SessionUpdated { title: data.title, ..changed }),
+            None if data.title.is_some() => {
+                self.news(SessionUpdated { title: data.title, ..none() })
+            }
+            None => Answer::Confirms(Seq(0)),
+        }
+    }
+
+    /// `mode.changed`.
+    pub(crate) fn mode_changed(&mut self, mut data: ModeChanged) -> Answer {
+        let known = &mut self.record.state.permission_mode;
+        if known.as_ref() == Some(&data.mode) {
+            return Answer::Confirms(Seq(0));
+        }
+        let before = known.replace(data.mode.clone());
+        data.from = data.from.or(before);
+        self.news(data)
+    }
+
+    /// What a second sighting knows more of the session is told once.
+    pub(crate) fn learn(&mut self, update: &SessionUpdated) {
+        if let Some(changed) = self.note(update) {
+            self.conclude("learned", Scope::Main, Body::SessionUpdated(changed));
+        }
+    }
+
+    /// Takes over what is known of the session; gives what of it is new. A present value is never
+    /// replaced by an absent one.
+    pub(crate) fn note(&mut self, update: &SessionUpdated) -> Option<SessionUpdated> {
+        let state = &mut self.record.state;
+        let mut changed = none();
+        take(&mut state.cwd, update.cwd.as_ref(), &mut changed.cwd);
+        take(&mut state.model, update.model.as_ref(), &mut changed.model);
+        take(&mut state.version, update.version.as_ref(), &mut changed.version);
+        take(&mut state.branch, update.branch.as_ref(), &mut changed.branch);
+        take(&mut state.mode, update.mode.as_ref(), &mut changed.mode);
+        take(&mut state.process, update.process.as_ref(), &mut changed.process);
+        take(
+            &mut state.permission_mode,
+            update.permission_mode.as_ref(),
+            &mut changed.permission_mode,
+        );
+        if let Some(parent) = &update.parent
+            && state.parent.as_ref().is_none_or(|known| known.id != *parent)
+        {
+            state.parent = Some(Link { id: parent.clone(), how: state.source });
+            changed.parent = Some(parent.clone());
+        }
+        (changed != none()).then_some(changed)
+    }
+}
+
+fn take<T: Clone + PartialEq>(known: &mut Option<T>, now: Option<&T>, told: &mut Option<T>) {
+    if let Some(now) = now
+        && known.as_ref() != Some(now)
+    {
+        *known = Some(now.clone());
+        *told = Some(now.clone());
+    }
+}
+
+/// What a start tells of the session.
+pub(crate) fn update_of(data: &SessionStarted) -> SessionUpdated {
+    SessionUpdated {
+        cwd: data.cwd.clone(),
+        model: data.model.clone(),
+        version: data.version.clone(),
+        mode: data.mode,
+        ..none()
+    }
+}
+
+/// An update of nothing.
+pub(crate) fn none() -> SessionUpdated {
+    SessionUpdated {
+        cwd: None,
+        model: None,
+        title: None,
+        permission_mode: None,
+        branch: None,
+        version: None,
+        entrypoint: None,
+        mode: None,
+        parent: None,
+        process: None,
+    }
+}
