@@ -76,10 +76,15 @@ impl Intake<'_> {
         }
     }
 
+    /// True for a draft of another process than the watched one: it has turns of its own.
+    fn is_foreign(&self) -> bool {
+        self.record.evidence.watch.is_some_and(|watch| watch.is_foreign(self.process))
+    }
+
     /// The claims this draft's feed speaks for: of the watched process, or of another one.
     fn claims(&mut self) -> &mut Claims {
+        let foreign = self.is_foreign();
         let evidence = &mut self.record.evidence;
-        let foreign = evidence.watch.is_some_and(|watch| watch.is_foreign(self.process));
         if foreign { &mut evidence.elsewhere } else { &mut evidence.claims }
     }
 
@@ -112,7 +117,8 @@ impl Intake<'_> {
 
     /// A new prompt of a human: what the main agent asked before is settled.
     fn prompted(&mut self, origin: TurnOrigin) {
-        if self.overshadowed || !self.scope.is_main() || origin != TurnOrigin::Human {
+        let speaks = self.scope.is_main() && !self.overshadowed && !self.is_foreign();
+        if !speaks || origin != TurnOrigin::Human {
             return;
         }
         let at = self.at;
@@ -142,6 +148,9 @@ impl Intake<'_> {
         let stamp = self.stamp(Sign::TurnEnd);
         let (outcome, error) = (facts.outcome, facts.error);
         self.claims().end(trust, Over { stamp, outcome, error, turn });
+        if self.is_foreign() {
+            return;
+        }
         let cut = &mut self.record.evidence.turn_cut;
         *cut = (*cut).max(Some(at));
         self.settle_requests("turn", WITHDRAWN, |request| {

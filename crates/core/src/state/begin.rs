@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::draft::Draft;
-use crate::event::{Origin, StartSource, Status, Trust};
+use crate::draft::{Draft, Hints};
+use crate::event::{EndReason, Origin, Scope, SessionEnded, StartSource, Status, Trust};
+use crate::id::EventId;
+use crate::state::desk::{Desk, conclusion_id};
 use crate::state::intake::Intake;
 use crate::state::lineage::Processes;
 use crate::state::record::Watch;
@@ -56,6 +58,38 @@ pub(crate) fn first_state(draft: &Draft, origin: &Origin) -> SessionState {
         parent: None,
         cost_usd: None,
     }
+}
+
+/// A lesser feed had said that the session ended; whoever held the stream is gone and cannot say how.
+pub(crate) fn end_as_said(record: &mut SessionRecord, desk: &mut Desk<'_>, origin: &Origin) {
+    let said = record.ledger.starts.iter().filter(|start| start.ended.is_none());
+    let Some((at, process)) =
+        said.filter_map(|start| start.said_over.zip(Some(start.process))).max()
+    else {
+        return;
+    };
+    record.evidence.arrivals += 1;
+    let desk = Desk { next_seq: desk.next_seq, out: desk.out, observed_at: desk.observed_at };
+    let id = conclusion_id(record, EventId::derive(at, b"said over", 0), at, "end");
+    let mut intake = Intake {
+        record,
+        desk,
+        origin,
+        id,
+        at,
+        scope: Scope::Main,
+        process,
+        hints: Hints::default(),
+        trust: Trust::Reported,
+        overshadowed: false,
+    };
+    intake.session_ended(SessionEnded {
+        reason: EndReason::Unknown,
+        exit_code: None,
+        signal: None,
+        process,
+        error: None,
+    });
 }
 
 impl Intake<'_> {

@@ -10,7 +10,7 @@ use crate::event::{Body, Event, Origin, Scope, StartSource, Status, Trust};
 use crate::id::{EventId, FeedName, Seq, SessionKey};
 use crate::process::ProcessRef;
 use crate::state::apply::shows_life;
-use crate::state::begin::{first_state, watch};
+use crate::state::begin::{end_as_said, first_state, watch};
 use crate::state::desk::Desk;
 use crate::state::explain::Explanation;
 use crate::state::intake::Intake;
@@ -274,6 +274,7 @@ impl Resolver {
         let Some(watch) = &mut record.evidence.watch else { return };
         watch.closed.get_or_insert(at);
         let mut desk = Desk { next_seq: &mut self.next_seq, out, observed_at: at };
+        end_as_said(record, &mut desk, origin);
         entry.due = settle(record, at, None, origin, &mut desk);
     }
 

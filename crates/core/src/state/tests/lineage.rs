@@ -154,7 +154,10 @@ fn a_second_process_of_a_watched_session_can_work_while_the_first_rests() {
     bench.hook(draft(5000, start(StartSource::Resume)).pid(8));
     bench.hook(draft(6000, turn("p2")).prompt("p2").pid(8));
     assert_eq!(bench.status(), Status::Working);
+    bench.stream(draft(6500, ask_by_id("r1", "c1", "Bash")).pid(7));
     bench.hook(draft(7000, stop("p2")).prompt("p2").agents(0).pid(8));
+    assert_eq!(bench.status(), Status::WaitingForPermission, "the first process still asks");
+    bench.stream(draft(7100, answer("r1", Decision::Allowed)).pid(7));
     bench.wait(8000);
     assert_eq!(bench.status(), Status::Idle);
     bench.hook(draft(9000, turn("p3")).prompt("p3").pid(8));

@@ -205,6 +205,18 @@ fn a_stream_whose_end_nobody_saw_lets_others_decide_and_claims_age() {
 }
 
 #[test]
+fn an_end_that_hooks_told_counts_when_the_streams_holder_vanishes() {
+    let mut bench = open_stream();
+    bench.hook(draft(10, start(StartSource::Startup)));
+    bench.stream(draft(100, turn("t1")));
+    bench.hook(draft(5000, end(EndReason::Exit)));
+    assert_eq!(bench.status(), Status::Working);
+    let origin = Feed::Stream.origin();
+    bench.resolver.feed_closed(&key(), at(6000), &origin, &mut bench.events);
+    assert_eq!((bench.status(), bench.count("session.ended")), (Status::Ended, 1));
+}
+
+#[test]
 fn a_change_names_the_event_that_decided() {
     let mut bench = open_stream();
     bench.stream(draft(100, turn("t1")));
