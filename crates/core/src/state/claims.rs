@@ -31,6 +31,15 @@ pub(crate) struct Tier {
     pub(crate) touch: Option<Stamp>,
 }
 
+impl Tier {
+    /// True if anything was said of activity after `past`.
+    pub(crate) fn speaks(&self, past: Option<Timestamp>) -> bool {
+        let over = self.over.as_ref().map(|over| over.stamp);
+        let stamps = [self.busy, over, self.idle, self.touch];
+        stamps.into_iter().flatten().any(|stamp| past.is_none_or(|past| stamp.at > past))
+    }
+}
+
 /// The end of a turn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Over {

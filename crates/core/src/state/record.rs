@@ -132,10 +132,12 @@ impl SessionRecord {
         Arc::make_mut(&mut self.ledger)
     }
 
-    /// The least trust that has a say at `now`.
+    /// The least trust that has a say at `now`. An authoritative feed has the word alone from the first
+    /// thing it says of activity: that the session exists says nothing of what it does.
     pub(crate) fn least_trust(&self, now: Timestamp) -> Trust {
+        let speaks = || self.evidence.claims.tier(Trust::Authoritative).speaks(self.past());
         match &self.evidence.watch {
-            Some(watch) if watch.lives(now) => Trust::Authoritative,
+            Some(watch) if watch.lives(now) && speaks() => Trust::Authoritative,
             _ => Trust::Inferred,
         }
     }

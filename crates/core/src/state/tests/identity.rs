@@ -209,6 +209,7 @@ fn a_turn_that_hooks_told_before_the_stream_was_heard_is_the_same() {
     bench.see_at(Feed::Stream, draft(1600, start(StartSource::Startup)), at(1600));
     bench.see_at(Feed::Stream, draft(20, turn("t1")), at(1600));
     assert_eq!((bench.count("session.started"), bench.count("turn.started")), (1, 1));
+    assert_eq!(bench.path(), [Status::Idle, Status::Working], "and nothing flickers");
     bench.stream(draft(2000, stop("t1")).agents(0));
     bench.hook(draft(1990, stop("p1")).prompt("p1").agents(0));
     assert_eq!((bench.status(), bench.count("turn.ended")), (Status::Idle, 1));
