@@ -6,6 +6,7 @@ mod client;
 mod commands;
 mod config;
 mod daemon;
+mod early;
 mod env;
 mod exit;
 mod output;
@@ -19,7 +20,7 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 fn main() -> ExitCode {
-    // The hook client runs thousands of times a day: it starts before anything else is set up.
+    // Where there is no earlier step, the hook client still starts before anything else is set up.
     if std::env::args_os().nth(1).is_some_and(|command| command == "hook") {
         return commands::hook::run();
     }
