@@ -3,16 +3,26 @@
 //! Deltas and whole messages carry detail: losing them costs text, never state. Everything else
 //! (control, result, system, user, what the host sends, and what is not recognised) must arrive.
 
+use std::sync::LazyLock;
+
 use linelamp_core::driver::{Direction, Keep};
+use memchr::memmem::Finder;
 
 use crate::json;
 
-/// Judges one line. The usual line begins with its type, so a look at its first bytes is enough
-/// to keep it; a line that may be dropped has its top level walked, because of a repeated key the
-/// last one counts and because a second object may be glued behind.
+/// How every piece of a message begins as the program writes it.
+const PIECE: &[u8] = br#"{"type":"stream_event","event":{"#;
+
+/// Judges one line; on the wrapper's path of bytes, so the common line must cost little. It is a piece of a
+/// message, known by how it begins, and nothing may be glued behind it. Of others that begin with their type
+/// a look at it is enough to keep them; what may be dropped otherwise has its top level walked, because of
+/// a repeated key the last one counts.
 pub(crate) fn keep(direction: Direction, line: &[u8]) -> Keep {
     if direction == Direction::ToAgent {
         return Keep::Must;
+    }
+    if line.starts_with(PIECE) && line.ends_with(b"}") && !may_be_glued(line) {
+        return Keep::May;
     }
     if let Some(word) = line.strip_prefix(br#"{"type":""#)
         && !word.starts_with(b"stream_event\"")
@@ -27,6 +37,13 @@ pub(crate) fn keep(direction: Direction, line: &[u8]) -> Keep {
         },
         _ => Keep::Must,
     }
+}
+
+/// Whether a second object may follow within the line. A text with such braces only costs the longer way.
+fn may_be_glued(line: &[u8]) -> bool {
+    static FINDERS: LazyLock<[Finder<'static>; 2]> =
+        LazyLock::new(|| [Finder::new("}{"), Finder::new("} {")]);
+    FINDERS.iter().any(|finder| finder.find(line).is_some())
 }
 
 /// Whether a line can only be Claude Code's: the `init` that names the program's version.
@@ -64,6 +81,10 @@ mod tests {
         for (line, expected) in [
             (r#"{"type":"stream_event","event":{}}"#, Keep::May),
             (r#"{"type":"assistant","message":{}}"#, Keep::May),
+            (r#"{"type":"stream_event","event":{"text":"a }{ b"}}"#, Keep::May),
+            (r#"{"type":"stream_event","event":{}}{"type":"result"}"#, Keep::Must),
+            (r#"{"type":"stream_event","event":{}} {"type":"result"}"#, Keep::Must),
+            (r#"{"type":"stream_event","event":{"#, Keep::Must),
             (r#"{"message":{"type":"result"},"type":"assistant"}"#, Keep::May),
             (r#"{"type":"user","message":{}}"#, Keep::Must),
             (r#"{"type":"result"}"#, Keep::Must),

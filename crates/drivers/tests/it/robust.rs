@@ -156,7 +156,7 @@ fn one_line_of_bad_text_is_one_bad_line_and_loses_nothing() {
 }
 
 #[test]
-fn open_requests_are_capped() {
+fn open_requests_are_capped_and_the_newest_count() {
     let mut decoder = decoder(Source::Stream, Reading::State, &[]);
     let mut drafts = Vec::new();
     let at = Timestamp::UNIX_EPOCH;
@@ -167,8 +167,21 @@ fn open_requests_are_capped() {
         );
         decoder.push(line(ask.as_bytes()), at, &mut drafts);
     }
+    // Each is told; of more than so many the oldest gives way, and that is told as well.
     let opened = drafts.iter().filter(|d| matches!(d.body, Body::PermissionRequested(_))).count();
-    assert_eq!(opened, 64);
+    let gone: Vec<&str> = drafts
+        .iter()
+        .filter_map(|draft| match &draft.body {
+            Body::PermissionResolved(resolved) => {
+                assert_eq!(resolved.decision, Decision::Unknown);
+                Some(resolved.request.as_str())
+            }
+            _ => None,
+        })
+        .collect();
+    assert_eq!(opened, 1000);
+    assert_eq!(gone.len(), 1000 - 64);
+    assert_eq!((gone[0], gone[935]), ("R0", "R935"));
     drafts.clear();
     let done = br#"{"type":"result","subtype":"success","is_error":false,"session_id":"S1"}"#;
     decoder.push(line(done), at, &mut drafts);

@@ -113,9 +113,12 @@ impl StreamDecoder {
         if self.requests.knows(id.as_str()) {
             return;
         }
-        if self.requests.open.len() >= OPEN {
-            self.notice(linelamp_core::event::NoticeLevel::Warning, "too_many_requests", None);
-            return;
+        if self.requests.open.len() >= OPEN
+            && let Some(oldest) = self.requests.open.first().map(|request| request.id.clone())
+            && let Some(oldest) = self.requests.close(oldest.as_str())
+        {
+            // The newest is what somebody is asked now; how the oldest ends will not be seen.
+            self.resolved(oldest, Decision::Unknown, DecidedBy::Unknown, None);
         }
         self.requests.open.push(Request {
             id: id.clone(),
