@@ -93,5 +93,9 @@ fn page(state: &SessionState, now: Timestamp) -> String {
         state.children.iter().map(linelamp_core::id::ScopeId::as_str).collect();
     row("subagents", (!children.is_empty()).then(|| children.join(", ")));
     let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
-    rows.iter().map(|(name, value)| format!("{name:<width$}  {}\n", printable(value))).collect()
+    let lines: Vec<String> = rows
+        .iter()
+        .map(|(name, value)| format!("{name:<width$}  {}\n", printable(value)))
+        .collect();
+    lines.concat()
 }

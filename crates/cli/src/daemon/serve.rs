@@ -57,16 +57,13 @@ async fn serve(paths: &Paths, config: &Config) -> Result<()> {
     // From here on a signal ends the daemon in order.
     let mut signals = Signals::new()?;
     let sinks = Sinks::plan(config)?;
-    let (store, resolver, next_seq) = match sinks.store() {
-        Some(options) => {
-            let (store, restored) = Store::open(&paths.database(), options)?;
-            let next_seq = restored.next_seq;
-            (Some(Arc::new(store)), Resolver::restore(next_seq, restored.sessions), next_seq)
-        }
-        None => {
-            let first = linelamp_core::Seq(1);
-            (None, Resolver::restore(first, []), first)
-        }
+    let (store, resolver, next_seq) = if let Some(options) = sinks.store() {
+        let (store, restored) = Store::open(&paths.database(), options)?;
+        let next_seq = restored.next_seq;
+        (Some(Arc::new(store)), Resolver::restore(next_seq, restored.sessions), next_seq)
+    } else {
+        let first = linelamp_core::Seq(1);
+        (None, Resolver::restore(first, []), first)
     };
     let mut builder =
         Bus::builder().host(host()).restore(resolver, next_seq).feed_rate(OUR_CLIENTS);

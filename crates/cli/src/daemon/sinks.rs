@@ -154,7 +154,7 @@ fn factory(kind: &str) -> Option<Arc<dyn SinkFactory>> {
     match kind {
         "jsonl" => Some(Arc::new(JsonlFactory)),
         "webhook" => Some(Arc::new(WebhookFactory::new(Arc::new(resolve)))),
-        "desktop" => Some(Arc::new(DesktopFactory::default())),
+        "desktop" => Some(Arc::new(DesktopFactory)),
         _ => None,
     }
 }

@@ -2,76 +2,20 @@
 //!
 //! The loops are short here; `LINELAMP_TEST_FULL=1` runs them at full count.
 
-use std::collections::{BTreeMap, HashMap};
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpListener;
-use std::process::Stdio;
-use std::sync::{Arc, Mutex};
+use std::collections::{BTreeMap, HashSet};
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::receiver::Receiver;
 use crate::sandbox::{Sandbox, payload, signal};
 
 fn full() -> bool {
     std::env::var_os("LINELAMP_TEST_FULL").is_some()
-}
-
-/// A receiver that keeps every body by delivery id, and answers now and then with an error.
-#[derive(Debug, Default)]
-struct Receiver {
-    bodies: Mutex<HashMap<String, Vec<Vec<u8>>>>,
-}
-
-impl Receiver {
-    fn start() -> (Arc<Self>, String) {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let url = format!("http://{}/", listener.local_addr().expect("an address"));
-        let receiver = Arc::new(Self::default());
-        let shared = Arc::clone(&receiver);
-        std::thread::spawn(move || {
-            let mut count = 0_u32;
-            for stream in listener.incoming().flatten() {
-                count += 1;
-                let shared = Arc::clone(&shared);
-                std::thread::spawn(move || shared.serve(stream, count));
-            }
-        });
-        (receiver, url)
-    }
-
-    fn serve(&self, stream: std::net::TcpStream, mut turn: u32) -> Option<()> {
-        let mut reader = BufReader::new(stream);
-        loop {
-            let (mut length, mut id) = (0, String::new());
-            let mut line = String::new();
-            if reader.read_line(&mut line).ok()? == 0 {
-                return None;
-            }
-            loop {
-                line.clear();
-                reader.read_line(&mut line).ok()?;
-                let (name, value) = line.trim().split_once(':').unwrap_or_default();
-                match name.to_ascii_lowercase().as_str() {
-                    "" => break,
-                    "content-length" => length = value.trim().parse().ok()?,
-                    "linelamp-delivery" => value.trim().clone_into(&mut id),
-                    _ => {}
-                }
-            }
-            let mut body = vec![0; length];
-            reader.read_exact(&mut body).ok()?;
-            self.bodies.lock().ok()?.entry(id).or_default().push(body);
-            turn += 1;
-            // The delivery is here, but the sender cannot know: it must come again, the same.
-            let answer: &[u8] = if turn % 7 == 0 {
-                b"HTTP/1.1 503 Unavailable\r\nContent-Length: 0\r\n\r\n"
-            } else {
-                b"HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n"
-            };
-            reader.get_mut().write_all(answer).ok()?;
-        }
-    }
 }
 
 /// A cheap generator of numbers that look random and are the same every time.
@@ -85,113 +29,110 @@ impl Numbers {
     }
 }
 
+/// A program that says a session of so many turns, slowly.
+fn slow_session(sandbox: &Sandbox, turns: u32) -> PathBuf {
+    let mut script = String::from("trap '' PIPE\n");
+    for turn in 0..turns {
+        let init = json!({
+            "type": "system", "subtype": "init", "session_id": "stream", "uuid": format!("i{turn}"),
+            "cwd": "/tmp/project", "model": "m", "claude_code_version": "2.1.332",
+        });
+        let result = json!({
+            "type": "result", "subtype": "success", "is_error": false, "session_id": "stream",
+            "uuid": format!("r{turn}"), "terminal_reason": "completed", "num_turns": 1, "result": "",
+            "total_cost_usd": 0.001 * f64::from(turn + 1), "result_index": turn,
+        });
+        writeln!(script, "echo '{init}'\necho '{result}'\nsleep 0.02").expect("a String");
+    }
+    let path = sandbox.home().join("session.sh");
+    std::fs::write(&path, script).expect("a script");
+    path
+}
+
+/// Calls the hook client for sessions `h0`, `h1`, … of its own, two at a time.
+fn call_hooks(home: &Path, hooks: usize) {
+    std::thread::scope(|scope| {
+        for part in 0..2 {
+            scope.spawn(move || {
+                for number in (part..hooks).step_by(2) {
+                    let mut child = Command::new(env!("CARGO_BIN_EXE_linelamp"))
+                        .arg("hook")
+                        .env_clear()
+                        .env("LINELAMP_HOME", home)
+                        .stdin(Stdio::piped())
+                        .spawn()
+                        .expect("the hook client starts");
+                    let session = format!("h{number}");
+                    let text = payload(&session, "SessionStart", r#","source":"startup""#);
+                    let mut stdin = child.stdin.take().expect("a pipe");
+                    stdin.write_all(text.as_bytes()).expect("written");
+                    drop(stdin);
+                    assert!(child.wait().expect("waited").success());
+                }
+            });
+        }
+    });
+}
+
+/// How many events of each kind each session has, and that no event is there twice.
+fn counted(events: &[Value]) -> BTreeMap<(&str, &str), u32> {
+    let mut count = BTreeMap::new();
+    let mut ids = HashSet::new();
+    for event in events {
+        let text = |value: &'_ Value| value.as_str().map(str::to_owned).expect("a text");
+        assert!(ids.insert(text(&event["id"])), "an event is in the history twice");
+        let session = event["session"]["id"].as_str().expect("a session");
+        let kind = event["kind"].as_str().expect("a kind");
+        *count.entry((session, kind)).or_default() += 1;
+    }
+    count
+}
+
 #[test]
 fn kills_of_the_daemon_lose_nothing_and_repeat_nothing() {
-    let (hooks, kills) = if full() { (10_000, 20) } else { (400, 5) };
+    let (hooks, kills, turns, pause) =
+        if full() { (10_000, 20, 2_000, 1_500) } else { (400, 5, 200, 300) };
     let sandbox = Sandbox::new();
     let (receiver, url) = Receiver::start();
     sandbox.configure(&format!(
         "[sinks.store]\nkind = \"store\"\n[sinks.web]\nkind = \"webhook\"\nurl = \"{url}\"\n\
          filter = {{ kinds = [\"session.started\", \"turn.ended\"] }}\n"
     ));
-    // A stream of turns, slowly, for as long as the hooks take.
-    let turns = if full() { 2_000 } else { 200 };
-    let stream = sandbox.home().join("stream.sh");
-    let line = |value: Value| value.to_string();
-    let mut script = String::from("trap '' PIPE\n");
-    for turn in 0..turns {
-        for value in [
-            json!({"type": "system", "subtype": "init", "session_id": "stream", "uuid": format!("i{turn}"), "cwd": "/tmp/project", "model": "m", "claude_code_version": "2.1.332"}),
-            json!({"type": "result", "subtype": "success", "is_error": false, "session_id": "stream", "uuid": format!("r{turn}"), "terminal_reason": "completed", "num_turns": 1, "total_cost_usd": 0.001 * f64::from(turn + 1), "result": "", "result_index": turn}),
-        ] {
-            script.push_str(&format!("echo '{}'\n", line(value)));
-        }
-        script.push_str("sleep 0.02\n");
-    }
-    std::fs::write(&stream, script).expect("a script");
     let mut wrapped = sandbox
         .command(["wrap", "--agent", "claude-code", "--", "sh"])
-        .arg(&stream)
+        .arg(slow_session(&sandbox, turns))
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .spawn()
         .expect("the wrapper starts");
-
-    let caller = {
-        let commands: Vec<_> =
-            (0..2).map(|part| (part, sandbox.command(["hook"]).get_program().to_owned())).collect();
-        let home = sandbox.home().to_owned();
-        std::thread::spawn(move || {
-            let parts: Vec<_> = commands
-                .into_iter()
-                .map(|(part, program)| {
-                    let home = home.clone();
-                    std::thread::spawn(move || {
-                        for number in (part..hooks).step_by(2) {
-                            let mut child = std::process::Command::new(&program)
-                                .arg("hook")
-                                .env_clear()
-                                .env("LINELAMP_HOME", &home)
-                                .stdin(Stdio::piped())
-                                .spawn()
-                                .expect("the hook client starts");
-                            let text = payload(
-                                &format!("h{number}"),
-                                "SessionStart",
-                                r#","source":"startup""#,
-                            );
-                            let mut stdin = child.stdin.take().expect("a pipe");
-                            stdin.write_all(text.as_bytes()).expect("written");
-                            drop(stdin);
-                            assert!(child.wait().expect("waited").success());
-                        }
-                    })
-                })
-                .collect();
-            for part in parts {
-                part.join().expect("the hooks were called");
-            }
-        })
-    };
-
-    let mut numbers = Numbers(7);
-    for _ in 0..kills {
+    let daemon = std::thread::scope(|scope| {
+        let calling = scope.spawn(|| call_hooks(sandbox.home(), hooks));
+        let mut numbers = Numbers(7);
+        for _ in 0..kills {
+            let daemon = sandbox.daemon();
+            std::thread::sleep(Duration::from_millis(numbers.below(pause)));
+            daemon.kill();
+        }
         let daemon = sandbox.daemon();
-        std::thread::sleep(Duration::from_millis(numbers.below(if full() { 1_500 } else { 300 })));
-        daemon.kill();
-    }
-    let daemon = sandbox.daemon();
-    caller.join().expect("the hooks were called");
-    assert!(wrapped.wait().expect("waited").success());
-    sandbox.eventually("the end of the wrapped session", |sandbox| {
-        sandbox.session("stream").filter(|session| session["state"] == "ended")
+        calling.join().expect("the hooks were called");
+        daemon
     });
+    assert!(wrapped.wait().expect("waited").success());
+    sandbox.until_state("stream", "ended");
 
     let events = sandbox.eventually("every hook's event", |sandbox| {
         let events = sandbox.lines(["history", "--format", "ndjson"]);
         let started = events.iter().filter(|event| event["kind"] == "session.started").count();
         (started > hooks).then_some(events)
     });
-    let mut count: BTreeMap<(String, String), u32> = BTreeMap::new();
-    for event in &events {
-        let session = event["session"]["id"].as_str().expect("a session").to_owned();
-        let kind = event["kind"].as_str().expect("a kind").to_owned();
-        *count.entry((session, kind)).or_default() += 1;
-    }
+    let count = counted(&events);
     for number in 0..hooks {
-        let key = (format!("h{number}"), "session.started".to_owned());
-        assert_eq!(count.get(&key), Some(&1), "{key:?}");
+        let session = format!("h{number}");
+        assert_eq!(count.get(&(session.as_str(), "session.started")), Some(&1), "{session}");
     }
     for kind in ["turn.started", "turn.ended"] {
-        let key = ("stream".to_owned(), kind.to_owned());
-        assert_eq!(count.get(&key), Some(&turns), "{key:?}");
+        assert_eq!(count.get(&("stream", kind)), Some(&turns), "{kind}");
     }
-    let mut ids: Vec<&str> =
-        events.iter().map(|event| event["id"].as_str().expect("an id")).collect();
-    ids.sort_unstable();
-    let all = ids.len();
-    ids.dedup();
-    assert_eq!(all, ids.len(), "an event is in the history twice");
 
     // The webhook: everything arrives, and a delivery that comes again is the same.
     let wanted: Vec<&str> = events

@@ -6,7 +6,14 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::content::Redact;
-use super::kind::*;
+use super::kind::{
+    ApiFailed, ApiRetry, BusGap, BusSinkStatus, BusSnapshot, CompactionEnded, CompactionStarted,
+    Custom, MessageCompleted, MessageDelta, MessageRetracted, ModeChanged, Native, Notice,
+    PermissionRequested, PermissionResolved, SessionEnded, SessionStarted, SessionUpdated,
+    StatusChanged, StatusReported, SubagentEnded, SubagentStarted, TaskEnded, TaskProgress,
+    TaskStarted, TasksChanged, ToolEnded, ToolProgress, ToolStarted, TurnEnded, TurnStarted,
+    UsageUpdated,
+};
 
 macro_rules! kinds {
     ($($(#[$meta:meta])* $variant:ident($data:ty) = $kind:literal,)*) => {

@@ -3,7 +3,7 @@
 //! A client writes one file under a temporary name and renames it, so that a name the daemon can see is
 //! a whole file; that makes what it says safe from the daemon's death, and needs no daemon at all. The
 //! folder is bounded: one write in 256 sweeps what is too old or too much, and leaves a count of it.
-//! Reading, taking in and deleting files is the daemon's work and is not done here. Start with [`write`]
+//! Reading, taking in and deleting files is the daemon's work and is not done here. Start with [`write()`]
 //! for clients and [`read_header`] for the other side.
 
 mod error;

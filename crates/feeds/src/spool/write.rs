@@ -53,7 +53,7 @@ pub fn write(state: &Path, header: &Header, payload: &[u8]) -> io::Result<String
     Ok(name)
 }
 
-/// True for a name that [`write`] gives to a whole file.
+/// True for a name that [`write()`] gives to a whole file.
 pub fn is_spool_name(name: &OsStr) -> bool {
     name.to_str().is_some_and(|name| {
         let mut parts = name.split('-');

@@ -2,8 +2,8 @@
 //!
 //! Two things live here and only one of them matters to the agent. The *pump* forwards bytes between the
 //! host and the agent; it comes first and waits for nobody but them. Behind each forwarded chunk the
-//! [`cutter`] finds lines and offers them to a bounded side channel, the [`tap`]; from there a thread of
-//! its own, the [`observer`], decodes, numbers and reports. When the observer is behind, lines that only
+//! `cutter` finds lines and offers them to a bounded side channel, the `tap`; from there a thread of
+//! its own, the `observer`, decodes, numbers and reports. When the observer is behind, lines that only
 //! carry detail are left out and counted, lines that carry state wait; when it panics, stalls or cannot
 //! reach anybody, the pump does not know.
 //!

@@ -14,7 +14,7 @@ use crate::state::SessionState;
 pub struct Notice {
     /// How much it matters.
     pub level: NoticeLevel,
-    /// What it is, in snake_case.
+    /// What it is, in `snake_case`.
     pub code: String,
     /// How many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
