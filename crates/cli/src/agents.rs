@@ -23,6 +23,11 @@ pub(crate) fn by_program(path: &Path) -> Option<Arc<dyn Driver>> {
     all().into_iter().find(|driver| driver.is_program(name))
 }
 
+/// The names of all agents, for messages.
+pub(crate) fn names() -> String {
+    all().iter().map(|driver| driver.agent().to_string()).collect::<Vec<_>>().join(", ")
+}
+
 /// The digester of this state folder. Its random key is made at first use; without a folder to keep it
 /// in, a key of this process alone is used: digests then meet only each other.
 pub(crate) fn digester(state: &Path) -> Digester {

@@ -21,7 +21,8 @@ use clap::Parser as _;
 
 fn main() -> ExitCode {
     // Where there is no earlier step, the hook client still starts before anything else is set up.
-    if std::env::args_os().nth(1).is_some_and(|command| command == "hook") {
+    let is_hook = std::env::args_os().nth(1).is_some_and(|command| command == "hook");
+    if is_hook && !commands::hook::is_question() {
         return commands::hook::run();
     }
     match commands::run(args::Cli::parse().command) {

@@ -46,7 +46,7 @@ pub(crate) enum Command {
     History(HistoryArgs),
     /// Play a recording and print what linelamp makes of it
     Replay(ReplayArgs),
-    /// Run an agent and record its session
+    /// Run an agent that speaks a stream and record its session
     Record(RecordArgs),
     /// Write, check or show the configuration
     #[command(subcommand)]
@@ -215,6 +215,9 @@ pub(crate) struct ReplayArgs {
 /// `record`
 #[derive(Debug, Args)]
 pub(crate) struct RecordArgs {
+    /// Which agent it is; otherwise the program's name tells
+    #[arg(long, value_name = "NAME")]
+    pub(crate) agent: Option<String>,
     /// Where the recording goes; must not exist or be empty
     pub(crate) dir: PathBuf,
     /// The program and its arguments

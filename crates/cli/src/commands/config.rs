@@ -76,6 +76,9 @@ fn check(args: &CheckArgs) -> Result<ExitCode> {
     } else {
         writeln!(out, "the configuration is valid: {}", files.join(", "))?;
     }
+    for warning in loaded.config.without_effect() {
+        writeln!(io::stderr(), "warning: {warning}")?;
+    }
     for row in loaded.rows().iter().filter(|row| row.exposed) {
         writeln!(
             io::stderr(),

@@ -17,10 +17,16 @@ use crate::paths::Paths;
 /// Prints past events, oldest first.
 pub(crate) fn run(args: &HistoryArgs) -> Result<ExitCode> {
     let path = Paths::find()?.database();
-    if !path.exists() {
-        return Err(Failure::new(FAILED, "there is no history yet")
-            .hint("a daemon writes it; start one with `linelamp up`")
-            .into());
+    match path.try_exists() {
+        Ok(true) => {}
+        Ok(false) => {
+            return Err(Failure::new(FAILED, "there is no history")
+                .hint("a daemon with a store writes it: `linelamp up`, and no sinks.store.enabled = false")
+                .into());
+        }
+        Err(error) => {
+            return Err(error).with_context(|| format!("cannot look at {}", path.display()));
+        }
     }
     let reader = Reader::open(&path)?;
     let query = EventQuery {

@@ -10,6 +10,11 @@ use crate::paths::Paths;
 /// The agent whose hooks carry no `--agent`.
 const DEFAULT_AGENT: &str = "claude-code";
 
+/// True if somebody asks what this is instead of handing over a payload.
+pub(crate) fn is_question() -> bool {
+    std::env::args_os().nth(2).is_some_and(|word| word == "--help" || word == "-h")
+}
+
 /// Takes one payload.
 pub(crate) fn run() -> ExitCode {
     // A panic must not print either: standard error of a hook is shown to people and models.

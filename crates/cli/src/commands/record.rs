@@ -4,7 +4,7 @@
 //! hooks it has; nothing of the user's settings is touched.
 
 use std::ffi::OsString;
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -17,6 +17,7 @@ use serde_json::{Map, Value, json};
 use crate::agents;
 use crate::args::RecordArgs;
 use crate::env::LINELAMP_HOME;
+use crate::exit::{Failure, USAGE};
 use crate::paths::Paths;
 use crate::private::PrivateFolder;
 
@@ -25,8 +26,20 @@ pub(crate) fn run(args: RecordArgs) -> Result<ExitCode> {
     let mut command = args.command.into_iter();
     // The command line demands at least one word.
     let program = command.next().unwrap_or_default();
+    super::wrap::refuse_option(&program)?;
+    if std::io::stdin().is_terminal() && std::io::stdout().is_terminal() {
+        return Err(Failure::new(USAGE, "a program at a terminal cannot be recorded")
+            .hint("record one that speaks a stream, with its input or output redirected")
+            .into());
+    }
     let arguments: Vec<OsString> = command.collect();
-    let driver = agents::by_program(Path::new(&program));
+    let driver = match &args.agent {
+        Some(name) => Some(agents::by_name(name).ok_or_else(|| {
+            Failure::new(USAGE, format!("no agent is called `{name}`"))
+                .hint(format!("agents are: {}", agents::names()))
+        })?),
+        None => agents::by_program(Path::new(&program)),
+    };
     let private = PrivateFolder::create("linelamp-record")?;
     let paths = Paths::under(private.path());
     paths.create()?;

@@ -1,7 +1,8 @@
 //! `watch`: sessions as they change.
 //!
-//! On a terminal the table is drawn anew at each change. Elsewhere one line is printed per change of
-//! state. `ndjson` prints every event at the metadata level.
+//! On a terminal the table is drawn anew at each change. Elsewhere one line is printed per session at first and
+//! then one per change of state. `json` and `ndjson` print an object a line: first `{"session":…}` for each
+//! session, then every event, at the metadata level.
 
 use std::collections::HashMap;
 use std::io::{IsTerminal as _, Write};
@@ -28,12 +29,14 @@ pub(crate) fn run(args: &WatchArgs) -> Result<ExitCode> {
     let mut folders: HashMap<SessionKey, String> = HashMap::new();
     let mut out = std::io::stdout().lock();
     let live = args.format == Format::Table && out.is_terminal();
+    let mut first = true;
     let mut response = Some(client.ask(&Request::Watch)?);
     client.patient(None)?;
     while let Some(answer) = response {
         match answer {
             Response::Sessions { sessions, .. } => {
-                show_sessions(&mut out, &sessions, args.format, live, &mut folders)?;
+                show_sessions(&mut out, &sessions, args.format, live, first, &mut folders)?;
+                first = false;
             }
             Response::Event { event } => {
                 let text = event.to_string();
@@ -58,6 +61,7 @@ fn show_sessions(
     sessions: &[SessionState],
     format: Format,
     live: bool,
+    first: bool,
     folders: &mut HashMap<SessionKey, String>,
 ) -> Result<()> {
     for state in sessions {
@@ -71,11 +75,13 @@ fn show_sessions(
                 table::sessions(sessions, Timestamp::now(), crate::env::no_color().is_none());
             write!(out, "\x1b[H\x1b[J{table}")?;
         }
-        Format::Table => {}
+        // What comes after the first list is told by the events.
+        _ if !first => {}
+        Format::Table => write!(out, "{}", table::sessions(sessions, Timestamp::now(), false))?,
         Format::Json | Format::Ndjson => {
             for state in sessions {
-                serde_json::to_writer(&mut *out, &SessionJson::from(state))?;
-                writeln!(out)?;
+                let session = serde_json::json!({ "session": SessionJson::from(state) });
+                writeln!(out, "{session}")?;
             }
         }
     }

@@ -14,6 +14,7 @@ use linelamp_feeds::wrap::{self, Agent, WrapEnd, WrapOptions};
 
 use crate::agents;
 use crate::args::WrapArgs;
+use crate::exit::{Failure, USAGE};
 use crate::paths::Paths;
 
 /// Runs the program and ends as it does.
@@ -21,6 +22,7 @@ pub(crate) fn run(args: WrapArgs) -> Result<ExitCode> {
     let mut command = args.command.into_iter();
     // The command line demands at least one word.
     let program = command.next().unwrap_or_default();
+    refuse_option(&program)?;
     let arguments: Vec<OsString> = command.collect();
     let recognised = agents::by_program(Path::new(&program));
     // Only the agent's own program has side calls; a script named with `--agent` is always a session.
@@ -44,6 +46,17 @@ pub(crate) fn run(args: WrapArgs) -> Result<ExitCode> {
         not_started(&program, error);
     }
     end.leave()
+}
+
+/// A word that looks like an option and stands where the program should is a mistake in setting up, which is better
+/// told than run.
+pub(super) fn refuse_option(program: &OsStr) -> Result<()> {
+    if program.as_encoded_bytes().starts_with(b"-") {
+        let message = format!("unknown option `{}`", program.to_string_lossy());
+        let hint = "options of linelamp stand before the program: `--agent NAME -- PROGRAM …`";
+        return Err(Failure::new(USAGE, message).hint(hint).into());
+    }
+    Ok(())
 }
 
 /// Whose stream it is: as told, else by the program's name, else by its first lines. A name that is not

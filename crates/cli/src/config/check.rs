@@ -3,6 +3,8 @@
 //! Says what a key is, whether it may stand where it stands, and whether its value is of the right
 //! shape. What keys mean together (a sink needs a kind) is checked once all layers are joined.
 
+use std::collections::BTreeSet;
+
 use linelamp_core::event::{Body, Status};
 
 use super::error::Problem;
@@ -245,9 +247,21 @@ impl Check<'_> {
             match &item.data {
                 Data::Text(word) if fits(word) => {}
                 Data::Text(word) => {
-                    let near = nearest(word, valid.iter().copied()).unwrap_or_default();
                     let message = format!("names no {what}: \"{word}\"");
-                    self.add(item, key, message, format!("the nearest is \"{near}\""));
+                    // A pattern is compared by what stands before its star.
+                    let (begin, star) =
+                        word.split_once('*').map_or((word.as_str(), ""), |(b, _)| (b, "*"));
+                    let groups: BTreeSet<&str> = valid
+                        .iter()
+                        .filter_map(|word| word.split_inclusive('.').next())
+                        .filter(|_| !star.is_empty())
+                        .collect();
+                    let hint = match close(begin, groups.into_iter().chain(valid.iter().copied())) {
+                        Some(near) if near.ends_with('.') => format!("the nearest is \"{near}*\""),
+                        Some(near) => format!("the nearest is \"{near}\""),
+                        None => format!("there are: {}", valid.join(", ")),
+                    };
+                    self.add(item, key, message, hint);
                 }
                 _ => {
                     let message = format!("has {} in its list", found(item));

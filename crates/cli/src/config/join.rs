@@ -12,11 +12,11 @@ use serde::de::DeserializeOwned;
 
 use super::check::check_option;
 use super::error::{ConfigError, Problem};
-use super::keys::{self, FEED_KINDS, PROJECT_FILTER, PROJECT_RULES, SINK, SINK_KINDS};
+use super::keys::{self, FEED_KINDS, LATER, PROJECT_FILTER, PROJECT_RULES, SINK, SINK_KINDS};
 use super::layer::Layer;
 use super::load::origin;
 use super::model::{Component, Config, Maker, Plugin, Rule, SinkConfig, to_json};
-use super::nearest::nearest;
+use super::nearest::{close, nearest};
 use super::node::Data;
 
 /// The typed form of the joined layers.
@@ -122,12 +122,24 @@ impl Join<'_> {
         kinds: &[&str],
         plugins: &BTreeMap<String, Plugin>,
     ) -> Result<Maker, (String, &'static str, String)> {
-        let nearest_kind = |word: &str| nearest(word, kinds.iter().copied()).unwrap_or_default();
+        let kind_for = |word: &str| match close(word, kinds.iter().copied()) {
+            Some(near) => format!("the nearest kind is \"{near}\""),
+            None => format!("kinds are: {}", kinds.join(", ")),
+        };
+        let name = key.rsplit('.').next().unwrap_or(key);
+        let word = text(table, "kind").unwrap_or_else(|| name.to_owned());
+        if !kinds.contains(&word.as_str()) && LATER.contains(&word.as_str()) {
+            let hint = format!("take it away, or set {key}.enabled = false when it is there");
+            return Err((
+                key.to_owned(),
+                "asks for something that this version does not have yet",
+                hint,
+            ));
+        }
         match (text(table, "kind"), text(table, "plugin"), text(table, "component")) {
             (Some(kind), None, None) if kinds.contains(&kind.as_str()) => Ok(Maker::Kind(kind)),
             (Some(kind), None, None) => {
-                let hint = format!("the nearest kind is \"{}\"", nearest_kind(&kind));
-                Err((format!("{key}.kind"), "names nothing that is built in", hint))
+                Err((format!("{key}.kind"), "names nothing that is built in", kind_for(&kind)))
             }
             (None, Some(plugin), Some(component)) if plugins.contains_key(&plugin) => {
                 Ok(Maker::Plugin { plugin, component })
@@ -148,8 +160,7 @@ impl Join<'_> {
                 Err((key.to_owned(), "has a kind and a plugin", hint))
             }
             (None, None, _) => {
-                let name = key.rsplit('.').next().unwrap_or(key);
-                let hint = format!("add kind = \"{}\"", nearest_kind(name));
+                let hint = format!("add `kind`; {}", kind_for(name));
                 Err((key.to_owned(), "does not say what it is", hint))
             }
         }

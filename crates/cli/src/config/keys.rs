@@ -125,6 +125,19 @@ pub(super) const PROJECT: &[Key] =
 /// Kinds of feeds that are built in.
 pub(super) const FEED_KINDS: &[&str] = &["hooks", "wrap"];
 
+/// Names of feeds and sinks that have their place and are not built yet.
+pub(super) const LATER: &[&str] = &[
+    "transcript",
+    "transcripts",
+    "status",
+    "replay",
+    "command",
+    "http",
+    "metrics",
+    "slack",
+    "discord",
+];
+
 /// Kinds of sinks that are built in.
 pub(super) const SINK_KINDS: &[&str] = &["store", "jsonl", "webhook", "desktop"];
 

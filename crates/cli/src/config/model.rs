@@ -26,6 +26,28 @@ pub(crate) struct Config {
     pub(crate) muted: bool,
 }
 
+impl Config {
+    /// What is asked for and has no effect in this version, for warnings.
+    pub(crate) fn without_effect(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        if !self.rules.is_empty() {
+            found.push(
+                "`[[rules]]` are not applied yet: every sink gets what its own filter lets through",
+            );
+        }
+        if !self.agents.is_empty() {
+            found.push("`[agents]` are not used yet: only built-in agents are known");
+        }
+        if self.plugins.values().any(|plugin| plugin.enabled) {
+            found.push("`[plugins]` are not loaded yet");
+        }
+        if self.muted {
+            found.push("`mute` is not applied yet");
+        }
+        found.into_iter().map(str::to_owned).collect()
+    }
+}
+
 /// `[daemon]`
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub(crate) struct Daemon {

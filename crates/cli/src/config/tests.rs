@@ -182,7 +182,7 @@ fn a_mistake_is_told_with_file_line_key_and_what_would_be_right() {
         ),
         (
             "[sinks.a]\nurl = \"x\"",
-            "user.toml:1: `sinks.a` does not say what it is; add kind = \"store\"",
+            "user.toml:1: `sinks.a` does not say what it is; add `kind`; kinds are: store, jsonl, webhook, desktop",
         ),
         (
             "[sinks.a]\nkind = \"store\"\nplugin = \"b\"",
@@ -450,6 +450,16 @@ fn a_sinks_own_complaint_is_told_with_its_place() {
     let broken = || Err(BuildError::Unavailable("no disk".into()));
     assert_eq!(told(&broken), "user.toml:2: `sinks.team.kind` no disk");
     assert!(loaded.check_sinks(&|_, _| Ok(())).is_ok());
+}
+
+#[test]
+fn what_is_to_come_is_refused_by_that_name_and_what_has_no_effect_is_told() {
+    for text in ["[feeds.transcripts]\nenabled = true", "[feeds.a]\nkind = \"status\""] {
+        assert!(user(text).error().contains("does not have yet"), "{text}");
+    }
+    let config = user("[[rules]]\nname = \"quiet\"\naction = \"mute\"").config();
+    assert!(config.without_effect()[0].contains("rules"), "{:?}", config.without_effect());
+    assert!(user("").config().without_effect().is_empty());
 }
 
 #[test]

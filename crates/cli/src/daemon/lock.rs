@@ -5,6 +5,7 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read as _, Seek as _, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
@@ -26,6 +27,7 @@ impl Lock {
     pub(crate) fn take(state: &Path) -> Result<Self> {
         let path = state.join("lock");
         let mut file = OpenOptions::new()
+            .mode(0o600)
             .create(true)
             .truncate(false)
             .read(true)

@@ -30,11 +30,19 @@ pub(crate) fn start(path: &Path, settings: &Daemon) -> Result<()> {
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_ansi(false)
+        // A log that cannot be written (a full disk) must not make noise elsewhere, let alone a panic.
+        .log_internal_errors(false)
         .with_target(false)
         .with_timer(Clock)
         .with_writer(Shared(Arc::new(Mutex::new(log))))
         .try_init()
-        .map_err(|error| anyhow::anyhow!("cannot start the log: {error}"))
+        .map_err(|error| anyhow::anyhow!("cannot start the log: {error}"))?;
+    // The daemon's error output may lead nowhere.
+    std::panic::set_hook(Box::new(|panic| {
+        let place = panic.location().map_or_else(String::new, ToString::to_string);
+        tracing::error!("panic at {place}");
+    }));
+    Ok(())
 }
 
 struct Clock;
@@ -127,7 +135,8 @@ struct Shared(Arc<Mutex<Log>>);
 
 impl Write for Shared {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).record(bytes)?;
+        // What cannot be written is lost; there is nobody to tell.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).record(bytes).ok();
         Ok(bytes.len())
     }
 

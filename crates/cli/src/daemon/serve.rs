@@ -42,6 +42,9 @@ pub(crate) fn run(paths: &Paths, config: &Config) -> Result<()> {
     paths.create()?;
     let _lock = Lock::take(&paths.state)?;
     logging::start(&paths.log(), &config.daemon)?;
+    for warning in config.without_effect() {
+        tracing::warn!("configuration: {warning}");
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -113,6 +116,7 @@ async fn serve(paths: &Paths, config: &Config) -> Result<()> {
         sessions = bus.snapshot().len(),
         "linelamp is up"
     );
+    leave_error_output();
     tokio::select! {
         name = signals.next() => tracing::info!("{name}: going down"),
         () = stop.cancelled() => tracing::info!("asked to go down"),
@@ -124,6 +128,18 @@ async fn serve(paths: &Paths, config: &Config) -> Result<()> {
     ticking.await.ok();
     tracing::info!("linelamp is down");
     Ok(())
+}
+
+/// Whoever started us in the background has gone or will go, and a write to a pipe nobody reads is an error. What
+/// there is to say goes into the log from here on.
+fn leave_error_output() {
+    if rustix::termios::isatty(rustix::stdio::stderr()) {
+        return;
+    }
+    let nowhere = std::fs::OpenOptions::new().write(true).open("/dev/null");
+    if let Err(error) = nowhere.and_then(|file| Ok(rustix::stdio::dup2_stderr(&file)?)) {
+        tracing::debug!(%error, "error output stays where it is");
+    }
 }
 
 async fn take_down(

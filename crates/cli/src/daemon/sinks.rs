@@ -135,7 +135,7 @@ impl Sinks {
 /// A sink that cannot be, with where to look.
 fn refused(name: &str, problem: &str) -> Failure {
     Failure::new(USAGE, problem).hint(format!(
-        "`[sinks.{name}]` in the configuration; `linelamp config check` tells file and line"
+        "mend `[sinks.{name}]` in the configuration, or switch it off: sinks.{name}.enabled = false"
     ))
 }
 

@@ -18,7 +18,7 @@ extern "C" fn early(count: c_int, arguments: *const *const c_char, _: *const *co
     }
     // SAFETY: the C library passes `count` strings that live as long as the process.
     let command = unsafe { CStr::from_ptr(*arguments.add(1)) };
-    if command != c"hook" {
+    if command != c"hook" || hook::is_question() {
         return;
     }
     hook::run();

@@ -54,7 +54,8 @@ impl Paths {
     ///
     /// If one cannot be made, or belongs to somebody else.
     pub(crate) fn create(&self) -> Result<(), Failure> {
-        for folder in [&self.state, &self.runtime] {
+        // Clients look for sockets in `run`, also where they lie elsewhere and are linked from there.
+        for folder in [&self.state, &self.state.join("run"), &self.runtime] {
             super::create_private(folder).map_err(|error| {
                 Failure::new(
                     FAILED,

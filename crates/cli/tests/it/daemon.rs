@@ -123,3 +123,35 @@ fn watch_prints_every_event_as_it_comes() {
     watch.kill().expect("killed");
     watch.wait().expect("waited");
 }
+
+#[test]
+fn a_runtime_folder_elsewhere_is_found_by_clients_that_do_not_know_it() {
+    let sandbox = Sandbox::new();
+    let home = sandbox.home();
+    let runtime = home.join("runtime");
+    std::fs::create_dir(&runtime).expect("a folder");
+    let command = |arguments: &[&str]| {
+        let mut command = sandbox.command(arguments);
+        command.env_remove("LINELAMP_HOME").env("XDG_RUNTIME_DIR", &runtime);
+        command
+    };
+    let up = command(&["up"]).output().expect("runs");
+    assert!(up.status.success(), "{}", String::from_utf8_lossy(&up.stderr));
+    assert!(runtime.join("linelamp/control.sock").exists());
+    // A hook's environment may lack what the daemon's has.
+    let mut hook = sandbox
+        .command(["hook"])
+        .env_remove("LINELAMP_HOME")
+        .stdin(Stdio::piped())
+        .spawn()
+        .expect("the hook client starts");
+    let text = payload("elsewhere", "SessionStart", r#","source":"startup""#);
+    std::io::Write::write_all(&mut hook.stdin.take().expect("a pipe"), text.as_bytes())
+        .expect("written");
+    assert!(hook.wait().expect("waited").success());
+    sandbox.eventually("the session", |_| {
+        let listed = command(&["ls", "--format", "ndjson"]).output().expect("runs");
+        String::from_utf8(listed.stdout).expect("text").contains("elsewhere").then_some(())
+    });
+    assert!(command(&["down"]).status().expect("runs").success());
+}

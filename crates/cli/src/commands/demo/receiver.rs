@@ -19,8 +19,6 @@ pub(super) struct Received {
     pub(super) count: usize,
     /// How many of them were signed.
     pub(super) signed: usize,
-    /// The first body.
-    pub(super) first: String,
 }
 
 /// A running receiver. It ends with the process.
@@ -85,9 +83,6 @@ fn serve(stream: TcpStream, received: &Mutex<Received>) -> std::io::Result<()> {
             let mut received = received.lock().unwrap_or_else(PoisonError::into_inner);
             received.count += 1;
             received.signed += usize::from(signed);
-            if received.first.is_empty() {
-                received.first = String::from_utf8_lossy(&body).into_owned();
-            }
         }
         reader.get_mut().write_all(b"HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n")?;
     }

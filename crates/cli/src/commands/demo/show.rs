@@ -100,10 +100,9 @@ pub(super) fn summary(out: &mut impl Write, paths: &Paths, received: &Received) 
     writeln!(out, "  file     {} lines of JSON", file.lines().count())?;
     writeln!(
         out,
-        "  webhook  {} POSTs to a receiver on loopback, {} of them signed; the first one:",
+        "  webhook  {} POSTs, {} of them signed: states, requests and ends of turns only, as its filter says",
         received.count, received.signed
     )?;
-    writeln!(out, "           {}", table::printable(received.first.trim()))?;
     let desktop = if crate::env::has_session_bus() {
         "notifications for what wants a human"
     } else {
