@@ -6,10 +6,12 @@ use linelamp_core::draft::Draft;
 use linelamp_core::driver::{
     Decoded, Decoder, DecoderOptions, Driver as _, HookContext, Raw as Signal,
 };
-use linelamp_core::event::{Body, Native, Notice, NoticeLevel, Scope};
+use linelamp_core::event::{Body, Native, Notice, NoticeLevel, Scope, SessionUpdated};
 use linelamp_core::id::{PromptId, SessionKey};
+use linelamp_core::process::ProcessRef;
 
 use super::payload::Payload;
+use super::session::unchanged;
 use crate::claude_code::private::Private;
 use crate::claude_code::{ClaudeCode, ignored};
 use crate::json::{Raw, is_clean};
@@ -43,8 +45,31 @@ impl Outbox<'_> {
         draft
     }
 
-    pub(super) fn process(&self) -> Option<linelamp_core::process::ProcessRef> {
+    pub(super) fn process(&self) -> Option<ProcessRef> {
         self.template.process
+    }
+
+    /// A payload of the main agent says which permission mode holds; a subagent may have one of its
+    /// own. It is said before what happened in that mode, in the update among the drafts from
+    /// `first` on or in one more.
+    fn mode_is(&mut self, first: usize, payload: &Payload<'_>) {
+        let Some(mode) = payload.mode.and_then(Raw::id).filter(|_| self.template.scope.is_main())
+        else {
+            return;
+        };
+        let permission_mode = Some(mode.into_owned());
+        let told = self.out.iter_mut().skip(first).find_map(|draft| match &mut draft.body {
+            Body::SessionUpdated(update) => Some(update),
+            _ => None,
+        });
+        if let Some(update) = told {
+            update.permission_mode = permission_mode;
+            return;
+        }
+        let began = self.out.get(first).is_some_and(|d| matches!(d.body, Body::SessionStarted(_)));
+        let update = SessionUpdated { permission_mode, ..unchanged() };
+        let draft = Draft { body: update.into(), ..self.template.clone() };
+        self.out.insert(first + usize::from(began), draft);
     }
 }
 
@@ -76,9 +101,11 @@ impl HookDecoder {
         );
         template.scope = payload.scope();
         template.process = self.driver.pick_process(context);
+        template.hints.ancestors = above(template.process, context);
         template.hints.prompt = payload.prompt.and_then(Raw::id).map(|id| PromptId::new(&*id));
         let whole = serde_json::Value::String(String::from_utf8_lossy(bytes).into_owned());
         template.hints.payload = Some(self.digester.digest(&whole));
+        let first = out.len();
         let mut outbox = Outbox { template, context, out };
         let decoded = match &*event {
             "SessionStart" => self.session_start(&payload, &mut outbox),
@@ -108,6 +135,9 @@ impl HookDecoder {
                 Decoded::Native
             }
         };
+        if decoded != Decoded::Ignored {
+            outbox.mode_is(first, &payload);
+        }
         // Bytes that are no text may stand in any string: what could be read was read.
         if std::str::from_utf8(bytes).is_ok() { decoded } else { Decoded::Malformed }
     }
@@ -116,6 +146,18 @@ impl HookDecoder {
     pub(super) fn input_digest(&self, payload: &Payload<'_>) -> Option<InputDigest> {
         payload.input.map(|input| self.digester.digest(&input.value()))
     }
+}
+
+/// The processes above the agent's own: one of them may run the session this one was begun in.
+fn above(own: Option<ProcessRef>, context: &HookContext) -> Vec<ProcessRef> {
+    let Some(own) = own else { return Vec::new() };
+    context
+        .ancestors
+        .iter()
+        .map(|ancestor| ancestor.process)
+        .skip_while(|process| *process != own)
+        .skip(1)
+        .collect()
 }
 
 impl Decoder for HookDecoder {

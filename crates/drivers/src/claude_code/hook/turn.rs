@@ -29,12 +29,9 @@ impl HookDecoder {
             .is_some_and(|text| text.starts_with(NOTIFICATION.as_bytes()));
         out.main(SessionUpdated {
             cwd: payload.cwd.and_then(Raw::id).map(Into::into),
-            permission_mode: payload.mode.and_then(Raw::id).map(Into::into),
             title: self.private.text(title),
             ..unchanged()
-        })
-        .hints
-        .evidence_only = true;
+        });
         let turn = turn(payload);
         out.main(TurnStarted {
             turn: turn.clone(),
