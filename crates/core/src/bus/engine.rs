@@ -19,6 +19,17 @@ pub(super) trait Engine: Send {
         out: &mut Vec<Event>,
     ) -> Answer;
 
+    /// Takes one draft of a moment that has more to tell about its session.
+    fn accept_part(
+        &mut self,
+        draft: Draft,
+        origin: &Origin,
+        observed_at: Timestamp,
+        out: &mut Vec<Event>,
+    ) -> Answer {
+        self.accept(draft, origin, observed_at, out)
+    }
+
     /// Lets time pass.
     fn tick(&mut self, now: Timestamp, out: &mut Vec<Event>);
 
@@ -50,6 +61,16 @@ impl Engine for Resolver {
         out: &mut Vec<Event>,
     ) -> Answer {
         Self::accept(self, draft, origin, observed_at, out)
+    }
+
+    fn accept_part(
+        &mut self,
+        draft: Draft,
+        origin: &Origin,
+        observed_at: Timestamp,
+        out: &mut Vec<Event>,
+    ) -> Answer {
+        Self::accept_part(self, draft, origin, observed_at, out)
     }
 
     fn tick(&mut self, now: Timestamp, out: &mut Vec<Event>) {

@@ -44,10 +44,12 @@ impl Order {
         }
     }
 
-    /// Runs the engine on one draft. A panic in it costs this draft only.
+    /// Runs the engine on one draft. A panic in it costs this draft only. With `more`, the next drafts
+    /// tell more of the same moment of its session, and the state waits for them.
     pub(super) fn accept(
         &mut self,
         mut draft: Draft,
+        more: bool,
         feed: &FeedState,
         now: Timestamp,
     ) -> Result<Answer, PublishError> {
@@ -56,7 +58,14 @@ impl Order {
         let origin = feed.origin(draft.process);
         let before = self.fresh.len();
         let (engine, fresh) = (&mut self.engine, &mut self.fresh);
-        match contain(|| engine.accept(draft, &origin, now, fresh)) {
+        let taken = contain(|| {
+            if more {
+                engine.accept_part(draft, &origin, now, fresh)
+            } else {
+                engine.accept(draft, &origin, now, fresh)
+            }
+        });
+        match taken {
             Ok(answer) => {
                 feed.accepted(answer);
                 if let Answer::New(seq) = answer {

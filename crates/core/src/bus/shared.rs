@@ -68,7 +68,7 @@ impl Shared {
         // A piece of a message moves nothing that a restart needs: the next event brings the evidence.
         let keep = self.journal.is_some() && !entry::is_piece(&draft.body);
         let session = keep.then(|| draft.session.clone());
-        let answer = order.accept(draft, feed, now);
+        let answer = order.accept(draft, false, feed, now);
         self.release(&mut order, None, session.as_slice(), None);
         order.latency.stop(sample);
         answer
@@ -90,15 +90,17 @@ impl Shared {
             return Err(PublishError::Closed);
         }
         let now = self.clock.now();
+        let parts = parts_of_moments(&checked, now);
         let answers = checked
             .into_iter()
-            .map(|checked| {
+            .zip(parts)
+            .map(|(checked, more)| {
                 let draft = checked.map_err(|problem| feed.refuse(problem))?;
                 feed.charge(now);
                 if self.journal.is_some() && !touched.contains(&draft.session) {
                     touched.push(draft.session.clone());
                 }
-                order.accept(draft, feed, now)
+                order.accept(draft, more, feed, now)
             })
             .collect();
         if self.journal.is_some() {
@@ -253,4 +255,17 @@ impl Shared {
         // The buffer is used again: publishing allocates no vector.
         order.fresh = fresh;
     }
+}
+
+/// For each draft of a batch, whether the ones after it tell more of the same moment of its session: they
+/// follow with no other moment between.
+fn parts_of_moments<E>(drafts: &[Result<Draft, E>], now: Timestamp) -> Vec<bool> {
+    let moment = |draft: &Draft| draft.at.min(now);
+    let more = |(index, draft): (usize, &Result<Draft, E>)| {
+        let Ok(draft) = draft else { return false };
+        let rest = drafts[index + 1..].iter().filter_map(|next| next.as_ref().ok());
+        rest.take_while(|next| moment(next) == moment(draft))
+            .any(|next| next.session == draft.session)
+    };
+    drafts.iter().enumerate().map(more).collect()
 }

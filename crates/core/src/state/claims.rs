@@ -32,10 +32,12 @@ pub(crate) struct Tier {
 }
 
 impl Tier {
-    /// True if anything was said of activity after `past`.
-    pub(crate) fn speaks(&self, past: Option<Timestamp>) -> bool {
+    /// True if anything was said of activity after `past`. To be idle before the newest `prompt` is a thing
+    /// of the past, too.
+    pub(crate) fn speaks(&self, past: Option<Timestamp>, prompt: Option<Timestamp>) -> bool {
         let over = self.over.as_ref().map(|over| over.stamp);
-        let stamps = [self.busy, over, self.idle, self.touch];
+        let idle = self.idle.filter(|idle| prompt.is_none_or(|prompt| idle.at >= prompt));
+        let stamps = [self.busy, over, idle, self.touch];
         stamps.into_iter().flatten().any(|stamp| past.is_none_or(|past| stamp.at > past))
     }
 }

@@ -135,11 +135,18 @@ impl SessionRecord {
     /// The least trust that has a say at `now`. An authoritative feed has the word alone from the first
     /// thing it says of activity: that the session exists says nothing of what it does.
     pub(crate) fn least_trust(&self, now: Timestamp) -> Trust {
-        let speaks = || self.evidence.claims.tier(Trust::Authoritative).speaks(self.past());
+        let tier = self.evidence.claims.tier(Trust::Authoritative);
+        let speaks = || tier.speaks(self.past(), self.last_prompt());
         match &self.evidence.watch {
             Some(watch) if watch.lives(now) && speaks() => Trust::Authoritative,
             _ => Trust::Inferred,
         }
+    }
+
+    /// When the newest turn began. What the agent called itself before then says nothing any more.
+    pub(crate) fn last_prompt(&self) -> Option<Timestamp> {
+        let starts = self.ledger.turns.iter().filter_map(|turn| turn.started);
+        starts.map(|started| started.at).max()
     }
 
     /// The newest end of the session in any process.

@@ -17,7 +17,7 @@ use crate::state::intake::Intake;
 use crate::state::lineage::Processes;
 use crate::state::record::Watch;
 use crate::state::rules::SKEW;
-use crate::state::settle::settle;
+use crate::state::settle::{Unsettled, settle};
 use crate::state::stamp::{Sign, Stamp};
 use crate::state::{Link, SessionRecord, SessionState};
 
@@ -53,6 +53,7 @@ pub struct Resolver {
 struct Entry {
     record: Arc<SessionRecord>,
     due: Option<Timestamp>,
+    unsettled: Option<Unsettled>,
 }
 
 impl Default for Resolver {
@@ -69,7 +70,7 @@ impl Resolver {
             .map(|record| {
                 let key = record.state.session.clone();
                 let due = Some(record.state.last_seen);
-                (key, Entry { record: Arc::new(record), due })
+                (key, Entry { record: Arc::new(record), due, unsettled: None })
             })
             .collect();
         let processes = Processes::restore(sessions.values().map(|entry| &*entry.record));
@@ -79,7 +80,31 @@ impl Resolver {
     /// Takes one draft; every event it makes is appended to `out` in order.
     pub fn accept(
         &mut self,
+        draft: Draft,
+        origin: &Origin,
+        observed_at: Timestamp,
+        out: &mut Vec<Event>,
+    ) -> Answer {
+        self.take(draft, false, origin, observed_at, out)
+    }
+
+    /// Takes a draft of a moment that has more to tell about the session. The state is told with the last
+    /// draft, which goes to [`accept`](Self::accept): what lies between two drafts of one moment nobody
+    /// was ever in. Should the last one never come, the next [`tick`](Self::tick) tells the state.
+    pub fn accept_part(
+        &mut self,
+        draft: Draft,
+        origin: &Origin,
+        observed_at: Timestamp,
+        out: &mut Vec<Event>,
+    ) -> Answer {
+        self.take(draft, true, origin, observed_at, out)
+    }
+
+    fn take(
+        &mut self,
         mut draft: Draft,
+        more: bool,
         origin: &Origin,
         observed_at: Timestamp,
         out: &mut Vec<Event>,
@@ -93,6 +118,7 @@ impl Resolver {
         let entry = self.sessions.entry(draft.session.clone()).or_insert_with(|| Entry {
             record: Arc::new(SessionRecord::new(first_state(&draft, origin))),
             due: None,
+            unsettled: None,
         });
         let record = Arc::make_mut(&mut entry.record);
         let desk = Desk { next_seq: &mut self.next_seq, out, observed_at };
@@ -129,7 +155,13 @@ impl Resolver {
         let answer = intake.take(draft.body);
         intake.descend(left, &self.processes);
         let (record, mut desk) = (intake.record, intake.desk);
-        entry.due = settle(record, observed_at, Some(id), origin, &mut desk);
+        if more {
+            entry.unsettled = Some(Unsettled::after(record, entry.unsettled, observed_at, id));
+            entry.due = Some(observed_at);
+            return answer;
+        }
+        let cause = entry.unsettled.take().map_or(id, |it| it.cause(record, observed_at, id));
+        entry.due = settle(record, observed_at, Some(cause), origin, &mut desk);
         answer
     }
 
@@ -153,7 +185,9 @@ impl Resolver {
         }
         let entry = self.sessions.get_mut(&draft.session)?;
         let state = &entry.record.state;
-        let steady = state.status == Status::Working && state.activity.is_none();
+        let steady = state.status == Status::Working
+            && state.activity.is_none()
+            && entry.unsettled.is_none();
         let open = entry.record.evidence.watch.filter(|watch| watch.closed.is_none())?;
         let busy = entry.record.evidence.claims.tier(trust).busy?;
         if !steady || open.is_foreign(draft.process) || draft.at < busy.at || draft.at < open.last {
@@ -212,6 +246,7 @@ impl Resolver {
             };
             intake.leave_for(draft.session.id.clone(), how, process);
             let (id, record, mut desk) = (intake.id, intake.record, intake.desk);
+            entry.unsettled = None;
             entry.due = settle(record, observed_at, Some(id), origin, &mut desk);
         }
         // A session taken up again goes on from itself.
@@ -244,6 +279,7 @@ impl Resolver {
                 host: Arc::clone(&record.state.host),
             };
             let mut desk = Desk { next_seq: &mut self.next_seq, out, observed_at: now };
+            entry.unsettled = None;
             entry.due = settle(record, now, None, &origin, &mut desk);
         }
         self.forget(now);
@@ -275,6 +311,7 @@ impl Resolver {
         watch.closed.get_or_insert(at);
         let mut desk = Desk { next_seq: &mut self.next_seq, out, observed_at: at };
         end_as_said(record, &mut desk, origin);
+        entry.unsettled = None;
         entry.due = settle(record, at, None, origin, &mut desk);
     }
 

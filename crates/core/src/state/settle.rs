@@ -2,11 +2,40 @@
 
 use jiff::Timestamp;
 
-use crate::event::{Body, Origin, Status, StatusChanged};
+use crate::event::{Body, Origin, Status, StatusChanged, WaitingFor};
 use crate::id::EventId;
 use crate::state::desk::{Desk, concluded, conclusion_id};
 use crate::state::verdict::{Reason, Verdict};
 use crate::state::{OpenRequest, SessionRecord};
+
+/// A session in the middle of a moment: what its evidence amounts to so far, and the draft that made it so.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Unsettled {
+    says: (Status, Option<WaitingFor>, u32),
+    cause: EventId,
+}
+
+impl Unsettled {
+    /// After one more draft of the moment, `id`.
+    pub(crate) fn after(
+        record: &SessionRecord,
+        before: Option<Self>,
+        now: Timestamp,
+        id: EventId,
+    ) -> Self {
+        let verdict = record.verdict(now);
+        let says = (verdict.status, verdict.waiting_for, verdict.background);
+        match before {
+            Some(before) if before.says == says => before,
+            _ => Self { says, cause: id },
+        }
+    }
+
+    /// What caused the state at the end of the moment, whose last draft was `id`.
+    pub(crate) fn cause(self, record: &SessionRecord, now: Timestamp, id: EventId) -> EventId {
+        Self::after(record, Some(self), now, id).cause
+    }
+}
 
 /// Brings the state of a session up to its evidence at `now`. Publishes `status.changed` if the status or
 /// what is waited for changed, or the last background task of an idle session is over. Gives the time when

@@ -60,8 +60,11 @@ impl SessionRecord {
     pub(crate) fn claims(&self, now: Timestamp) -> Vec<Claim<'_>> {
         let shift = |trust, over: &Over| self.end_counts_to(trust, over);
         let mut claims = self.evidence.claims.in_order(self.least_trust(now), self.past(), shift);
-        claims.retain(|claim| {
-            !matches!(claim.says, Says::Waiting(_)) || !self.is_request_since(claim.stamp.at)
+        let prompt = self.last_prompt();
+        claims.retain(|claim| match claim.says {
+            Says::Waiting(_) => !self.is_request_since(claim.stamp.at),
+            Says::Idle => prompt.is_none_or(|prompt| claim.stamp.at >= prompt),
+            Says::Busy | Says::Over(_) => true,
         });
         claims
     }

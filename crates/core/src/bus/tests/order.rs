@@ -285,3 +285,37 @@ fn a_bus_starts_empty_and_says_who_it_is() {
         Origin { feed: "feed".into(), trust: Trust::Hint, pid: None, host: Arc::from("host") };
     assert_eq!(event.origin, expected);
 }
+
+#[tokio::test]
+async fn the_drafts_of_one_moment_change_the_state_once() {
+    let bus = Bus::builder().clock(StillClock::new()).build();
+    let publisher = bus.publisher("stream", Trust::Authoritative);
+    let mut subscription = bus.subscribe();
+    let end: SessionEnded = SessionEnded {
+        reason: EndReason::Exit,
+        exit_code: Some(0),
+        signal: None,
+        process: None,
+        error: None,
+    };
+    let invalid = draft("a", status_body(Status::Idle));
+    // Two sessions in turns, and what is refused delays nothing.
+    let drafts = vec![
+        draft("a", essential_body("t")),
+        draft("b", essential_body("t")),
+        draft("a", end.clone()),
+        draft("b", end),
+        invalid,
+    ];
+    publisher.publish_all(None, drafts, None).expect("open");
+    let mut told = Vec::new();
+    while told.len() < 2 {
+        if let Update::Event(event) = subscription.recv().await.expect("open")
+            && let Body::StatusChanged(change) = &event.body
+        {
+            told.push((event.session.id.to_string(), change.from, change.to));
+        }
+    }
+    let ended = |id: &str| (id.to_owned(), None, Status::Ended);
+    assert_eq!(told, [ended("a"), ended("b")]);
+}

@@ -1,6 +1,7 @@
 //! The stream tracker: what whoever sits in the stream can rely on.
 
 use super::bench::*;
+use crate::draft::Draft;
 use crate::event::*;
 use crate::state::Answer;
 
@@ -228,4 +229,79 @@ fn a_change_names_the_event_that_decided() {
     let decided = explained.decided.expect("a reason");
     assert_eq!((decided.event, decided.age_ms), (started, 500));
     assert_eq!(decided.trust, Some(Trust::Authoritative));
+}
+
+/// Drafts of the stream that come together: the state is settled with the last.
+fn together(bench: &mut Bench, drafts: Vec<Draft>) {
+    let last = drafts.len() - 1;
+    for (index, draft) in drafts.into_iter().enumerate() {
+        let (origin, at) = (Feed::Stream.origin(), draft.at);
+        if index < last {
+            bench.resolver.accept_part(draft, &origin, at, &mut bench.events);
+        } else {
+            bench.resolver.accept(draft, &origin, at, &mut bench.events);
+        }
+    }
+}
+
+#[test]
+fn a_turn_whose_next_prompt_waits_is_never_told_as_idle() {
+    let mut bench = Bench::default();
+    bench.stream(draft(0, turn("t1")));
+    together(&mut bench, vec![draft(900, stop("t1")), draft(900, turn("t2"))]);
+    assert_eq!(bench.path(), [Status::Working]);
+    assert_eq!((bench.count("turn.ended"), bench.count("turn.started")), (1, 2));
+    assert_eq!(bench.state().turn, Some("t2".into()));
+}
+
+#[test]
+fn a_crash_ends_a_session_without_a_moment_of_idle() {
+    let mut bench = Bench::default();
+    bench.stream(draft(0, turn("t1")));
+    let crash = draft(900, end(EndReason::Crashed));
+    together(&mut bench, vec![draft(900, turn_end("t1", TurnOutcome::Lost)), crash]);
+    assert_eq!(bench.path(), [Status::Working, Status::Ended]);
+    assert_eq!(bench.state().outcome, Some(TurnOutcome::Lost));
+}
+
+#[test]
+fn a_moment_told_together_names_the_draft_that_changed_the_state() {
+    let mut bench = Bench::default();
+    bench.stream(draft(0, turn("t1")));
+    bench.stream(draft(100, ask_by_id("r1", "c1", "Bash")));
+    let answered = draft(900, answer("r1", Decision::Allowed));
+    together(
+        &mut bench,
+        vec![answered, draft(900, ModeChanged { mode: "plan".into(), from: None })],
+    );
+    let resolved = bench.events.iter().find(|event| event.body.kind() == "permission.resolved");
+    let resolved = resolved.expect("published").id;
+    let last = bench.changes().last().expect("told");
+    assert_eq!(last.to, Status::Working);
+    assert!(last.because.contains(&resolved), "{:?} without {resolved}", last.because);
+}
+
+#[test]
+fn a_moment_whose_last_draft_never_comes_is_settled_by_time() {
+    let mut bench = Bench::default();
+    let origin = Feed::Stream.origin();
+    bench.resolver.accept_part(draft(0, turn("t1")), &origin, at(0), &mut bench.events);
+    assert_eq!(bench.path(), []);
+    bench.resolver.tick(at(250), &mut bench.events);
+    assert_eq!(bench.path(), [Status::Working]);
+}
+
+#[test]
+fn to_be_idle_before_a_prompt_never_counts_after_it_whoever_says_it() {
+    let mut bench = Bench::default();
+    bench.hook(draft(0, start(StartSource::Startup)));
+    bench.hook(draft(600, turn("p1")).prompt("p1"));
+    // The stream's first words, held back until it named its session.
+    bench.see_at(Feed::Stream, draft(300, says(ReportedStatus::Idle)), at(700));
+    assert_eq!(bench.path(), [Status::Idle, Status::Working]);
+    bench.see_at(Feed::Stream, draft(310, turn("s1")), at(700));
+    bench.stream(draft(800, text("m1", 0)));
+    assert_eq!(bench.path(), [Status::Idle, Status::Working]);
+    bench.stream(draft(900, says(ReportedStatus::Idle)));
+    assert_eq!(bench.status(), Status::Idle);
 }
