@@ -37,8 +37,8 @@ pub(super) struct Control {
     pub(super) store: Option<Arc<Store>>,
     /// Counters of what clients sent.
     pub(super) intake: linelamp_feeds::ingest::Intake,
-    /// The spool, if it is read.
-    pub(super) spool: Option<SpoolHandle>,
+    /// The spool.
+    pub(super) spool: SpoolHandle,
     /// Cancelled when somebody asks the daemon to end.
     pub(super) stop: CancellationToken,
 }
@@ -130,13 +130,7 @@ impl Control {
     }
 
     async fn settle(&self) -> Response {
-        let spool = async {
-            match &self.spool {
-                Some(spool) => spool.settle().await,
-                None => true,
-            }
-        };
-        match timeout(PATIENCE, spool).await {
+        match timeout(PATIENCE, self.spool.settle()).await {
             Ok(true) => Response::Ok,
             Ok(false) => Response::Error { message: "the spool is not read any more".to_owned() },
             Err(_) => Response::Error { message: "the spool is not empty yet".to_owned() },

@@ -10,7 +10,7 @@ use linelamp_core::event::Trust;
 use linelamp_core::state::Resolver;
 use linelamp_core::{Timestamp, detail::Detail};
 use linelamp_feeds::ingest::{
-    Intake, Ledger, Pokes, SpoolFeed, SpoolOptions, WrapperFeed, WrapperOptions,
+    Intake, Ledger, Pokes, SpoolFeed, SpoolHandle, SpoolOptions, WrapperFeed, WrapperOptions,
 };
 use linelamp_sinks::store::Store;
 use tokio::signal::unix::{SignalKind, signal};
@@ -75,36 +75,18 @@ async fn serve(paths: &Paths, config: &Config) -> Result<()> {
     }
     let bus = builder.build();
     sinks.add(&bus, store.as_ref())?;
-    let sockets = Sockets::bind(paths)?;
+    let sockets = Sockets::bind(paths, is_on(config, "wrap"))?;
     let intake = Intake::new(
         store.as_ref().map(|store| Arc::new(StoreLedger(Arc::clone(store))) as Arc<dyn Ledger>),
     );
     let reading = if sinks.detail() == Detail::Content { Reading::Full } else { Reading::State };
-    let mut feeds = FeedSet::new();
-    let wrappers = bus.publisher("wrap", Trust::Authoritative);
-    let (spool, spool_handle) = SpoolFeed::new(SpoolOptions {
-        state: paths.state.clone(),
-        drivers: agents::all(),
-        reading,
-        digester: agents::digester(&paths.state),
-        wrappers: wrappers.clone(),
-        intake: intake.clone(),
-        pokes: Pokes::over(sockets.poke.try_clone().context("cannot read pokes")?)
-            .context("cannot read pokes")?,
-    });
-    feeds.spawn(Box::new(spool), bus.publisher("hooks", Trust::Reported));
-    let wrapper = WrapperFeed::new(WrapperOptions {
-        listener: sockets.events.try_clone().context("cannot take in wrappers")?,
-        want: reading,
-        intake: intake.clone(),
-    });
-    feeds.spawn(Box::new(wrapper), wrappers);
+    let (feeds, spool) = start_feeds(paths, config, &bus, &sockets, &intake, reading)?;
     let stop = CancellationToken::new();
     let control = Arc::new(Control {
         bus: bus.clone(),
         store: store.clone(),
         intake,
-        spool: Some(spool_handle),
+        spool,
         stop: stop.clone(),
     });
     let listener = sockets.control.try_clone().context("cannot take in commands")?;
@@ -128,6 +110,43 @@ async fn serve(paths: &Paths, config: &Config) -> Result<()> {
     ticking.await.ok();
     tracing::info!("linelamp is down");
     Ok(())
+}
+
+/// Starts what takes in signals. A feed that is switched off takes in nothing: what comes for it is dropped, not kept.
+fn start_feeds(
+    paths: &Paths,
+    config: &Config,
+    bus: &Bus,
+    sockets: &Sockets,
+    intake: &Intake,
+    reading: Reading,
+) -> Result<(FeedSet, SpoolHandle)> {
+    let mut feeds = FeedSet::new();
+    let wrappers = bus.publisher("wrap", Trust::Authoritative);
+    let (spool, handle) = SpoolFeed::new(SpoolOptions {
+        state: paths.state.clone(),
+        drivers: if is_on(config, "hooks") { agents::all() } else { Vec::new() },
+        reading,
+        digester: agents::digester(&paths.state),
+        wrappers: wrappers.clone(),
+        intake: intake.clone(),
+        pokes: sockets.poke.try_clone().and_then(Pokes::over).context("cannot read pokes")?,
+    });
+    feeds.spawn(Box::new(spool), bus.publisher("hooks", Trust::Reported));
+    if let Some(listener) = &sockets.events {
+        let wrapper = WrapperFeed::new(WrapperOptions {
+            listener: listener.try_clone().context("cannot take in wrappers")?,
+            want: reading,
+            intake: intake.clone(),
+        });
+        feeds.spawn(Box::new(wrapper), wrappers);
+    }
+    Ok((feeds, handle))
+}
+
+/// Whether a built-in feed is switched on.
+fn is_on(config: &Config, feed: &str) -> bool {
+    config.feeds.get(feed).is_none_or(|component| component.enabled)
 }
 
 /// Whoever started us in the background has gone or will go, and a write to a pipe nobody reads is an error. What

@@ -17,18 +17,18 @@ use crate::socket::Address;
 pub(super) struct Sockets {
     /// Commands.
     pub(super) control: UnixListener,
-    /// Wrappers.
-    pub(super) events: UnixListener,
+    /// Wrappers, if they are taken in.
+    pub(super) events: Option<UnixListener>,
     /// Pokes of hook clients.
     pub(super) poke: UnixDatagram,
     _names: Names,
 }
 
 impl Sockets {
-    /// Binds all three.
-    pub(super) fn bind(paths: &Paths) -> Result<Self> {
+    /// Binds them; the one for wrappers only if they are taken in.
+    pub(super) fn bind(paths: &Paths, wrappers: bool) -> Result<Self> {
         let mut names = Names(Vec::new());
-        let events = listen(paths, "events.sock", &mut names)?;
+        let events = wrappers.then(|| listen(paths, "events.sock", &mut names)).transpose()?;
         let poke = bind(paths, "poke.sock", &mut names, |path| UnixDatagram::bind(path))?;
         // Last: whoever can reach this one may expect the others.
         let control = listen(paths, "control.sock", &mut names)?;

@@ -155,3 +155,25 @@ fn a_runtime_folder_elsewhere_is_found_by_clients_that_do_not_know_it() {
     });
     assert!(command(&["down"]).status().expect("runs").success());
 }
+
+#[test]
+fn a_feed_that_is_switched_off_takes_in_nothing() {
+    let sandbox = Sandbox::new();
+    sandbox.configure("[feeds.hooks]\nenabled = false\n");
+    let _daemon = sandbox.daemon();
+    sandbox.hook(&payload("unwanted", "SessionStart", r#","source":"startup""#));
+    let wrapped = sandbox
+        .command(["wrap", "--agent", "claude-code", "--", "sh", "-c"])
+        .arg(r#"echo '{"type":"system","subtype":"init","session_id":"wanted","uuid":"u","cwd":"/tmp","model":"m"}'"#)
+        .stdin(Stdio::null())
+        .output()
+        .expect("the wrapper runs");
+    assert!(wrapped.status.success());
+    sandbox.until_state("wanted", "ended");
+    // The spool is read in order of time: the hook's file came first.
+    sandbox.eventually("an empty spool", |sandbox| {
+        let left = std::fs::read_dir(sandbox.state().join("spool")).ok()?;
+        left.flatten().all(|entry| entry.path().is_dir()).then_some(())
+    });
+    assert_eq!(sandbox.session("unwanted"), None);
+}
