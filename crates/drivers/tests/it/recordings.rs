@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use linelamp_core::Timestamp;
 use linelamp_core::draft::Draft;
 use linelamp_core::driver::{Decoded, Direction, HookContext, Raw, Reading, Source};
-use linelamp_core::event::{Body, Decision};
+use linelamp_core::event::{Body, DecidedBy, Decision, ToolOutcome};
 use linelamp_drivers::line::{Piece, Splitter};
 
 use crate::script::{decoder, show};
@@ -162,6 +162,7 @@ fn recorded_turns_calls_and_requests_are_paired() {
 fn pairs(drafts: &[Draft]) -> Result<(), String> {
     let (mut turn, mut calls, mut requests) = (None, BTreeMap::new(), BTreeMap::new());
     let (mut blocks, mut pieces) = (BTreeSet::new(), BTreeMap::new());
+    let mut undecided = BTreeSet::new();
     for draft in drafts {
         if draft.session.id.is_empty() {
             return Err(format!("without a session: {}", show(draft)));
@@ -187,6 +188,14 @@ fn pairs(drafts: &[Draft]) -> Result<(), String> {
                 if calls.insert(ended.call.clone(), true) != Some(false) {
                     return Err(format!("a call ended that did not run: {told}"));
                 }
+                if ended.outcome == ToolOutcome::Denied
+                    && ended.decided_by.is_none_or(|by| by == DecidedBy::Unknown)
+                {
+                    return Err(format!("denied by nobody: {told}"));
+                }
+                if undecided.remove(&Some(ended.call.clone())) && ended.decision.is_none() {
+                    return Err(format!("nobody knows how it was decided: {told}"));
+                }
             }
             Body::PermissionRequested(asked) => {
                 if requests.insert(asked.request.clone(), false).is_some() {
@@ -198,7 +207,7 @@ fn pairs(drafts: &[Draft]) -> Result<(), String> {
                     return Err(format!("a request closed that was not open: {told}"));
                 }
                 if resolved.decision == Decision::Unknown {
-                    return Err(format!("nobody knows how: {told}"));
+                    undecided.insert(resolved.call.clone());
                 }
             }
             Body::MessageDelta(delta) => {
@@ -225,6 +234,9 @@ fn pairs(drafts: &[Draft]) -> Result<(), String> {
             }
             _ => {}
         }
+    }
+    if let Some(call) = undecided.first() {
+        return Err(format!("nobody knows how {call:?} was decided"));
     }
     match turn {
         None => Ok(()),

@@ -155,10 +155,19 @@ impl StreamDecoder {
         }
     }
 
-    /// The agent withdrew `id`.
+    /// The agent withdrew `id`: nobody is asked any more. In an interrupt that is the end of it, as
+    /// it is for a tool server's question, which no hook races. Otherwise a hook or another dialog
+    /// was faster, and the line does not say what it decided; the call's result does, which may be
+    /// long in coming.
     pub(super) fn withdraw_request(&mut self, id: &str) {
         if let Some(request) = self.requests.close(id) {
-            self.resolved(request, Decision::Cancelled, DecidedBy::Agent, None);
+            let interrupted = self.turns.open.as_ref().is_some_and(|turn| turn.interrupted);
+            let (decision, by) = if interrupted || request.kind == WaitingFor::Elicitation {
+                (Decision::Cancelled, DecidedBy::Agent)
+            } else {
+                (Decision::Unknown, DecidedBy::Unknown)
+            };
+            self.resolved(request, decision, by, None);
         }
     }
 
@@ -176,6 +185,13 @@ impl StreamDecoder {
                 self.resolved(request, decision, DecidedBy::Agent, None);
             }
         }
+    }
+
+    /// Whether somebody is asked about the call.
+    pub(super) fn asks_about(&self, call: &str) -> bool {
+        let is_about =
+            |request: &Request| request.call.as_ref().is_some_and(|c| c.as_str() == call);
+        self.requests.open.iter().any(is_about)
     }
 
     /// The call ended, so whatever was asked about it is settled.

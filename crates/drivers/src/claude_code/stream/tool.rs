@@ -96,8 +96,9 @@ impl StreamDecoder {
         let meta = Meta::of(id, meta);
         let call = self.calls.take(id);
         let interrupted = self.turns.open.as_ref().is_some_and(|turn| turn.interrupted);
-        let (outcome, decision) =
-            judge(failed, content, structured, &meta, &call, interrupted && scope.is_main());
+        let around =
+            Around { interrupted: interrupted && scope.is_main(), asked: self.asks_about(id) };
+        let (outcome, decision) = judge(failed, content, structured, &meta, &call, around);
         let by = decision.map(|_| {
             let host = call.decision.is_some_and(|(_, by)| by == DecidedBy::Host);
             match meta.source.and_then(Raw::str) {
@@ -215,6 +216,15 @@ impl StreamDecoder {
     }
 }
 
+/// What goes on around a call when its result comes.
+#[derive(Clone, Copy)]
+struct Around {
+    /// The host asked for an interrupt.
+    interrupted: bool,
+    /// The host was asked about the call, and no answer was seen.
+    asked: bool,
+}
+
 /// How a call ended and how it was decided. Only structured fields and the answers seen decide,
 /// with one exception: whether a refused question carries words is read from the words.
 fn judge(
@@ -223,9 +233,10 @@ fn judge(
     structured: Option<Raw<'_>>,
     meta: &Meta<'_>,
     call: &Call,
-    interrupted: bool,
+    around: Around,
 ) -> (ToolOutcome, Option<Decision>) {
-    let seen = call.decision.map(|(decision, _)| decision);
+    let settled = call.decision.map(|(decision, _)| decision);
+    let seen = settled.filter(|decision| *decision != Decision::Unknown);
     let told = meta.decision.and_then(Raw::quoted).map(|word| match word {
         b"accept" => Decision::Allowed,
         b"reject" => Decision::Denied,
@@ -243,7 +254,8 @@ fn judge(
         let decision = if question && seen != Some(Decision::Denied) {
             Some(Decision::Answered)
         } else {
-            told.or(seen)
+            // It was asked about, somebody decided unseen, and it ran.
+            told.or(seen).or(settled.map(|_| Decision::Allowed))
         };
         let outcome = if stopped { ToolOutcome::Interrupted } else { ToolOutcome::Ok };
         return (outcome, decision);
@@ -258,17 +270,23 @@ fn judge(
             return (ToolOutcome::Ok, Some(Decision::Answered));
         }
     }
-    let unexecuted = meta.unexecuted.is_some()
-        || structured.is_some_and(|result| result.is("User rejected tool use"));
-    if stopped
-        || (unexecuted && told.is_none() && (interrupted || seen == Some(Decision::Cancelled)))
-    {
+    let dropped = meta.unexecuted.is_some_and(|kind| kind.is("user-rejected"))
+        || (meta.unexecuted.is_none()
+            && structured.is_some_and(|result| result.is("User rejected tool use")));
+    let unexecuted = dropped || meta.unexecuted.is_some();
+    // Calls that an interrupt stops are dropped in the words of a refusal. Where nobody was asked
+    // and nobody decided, it was an interrupt, by the host or by a signal.
+    let cut = match seen {
+        None => around.interrupted || (dropped && !around.asked),
+        Some(seen) => around.interrupted || seen == Decision::Cancelled,
+    };
+    if stopped || (unexecuted && told.is_none() && cut) {
         return (ToolOutcome::Interrupted, seen);
     }
     if unexecuted || told == Some(Decision::Denied) || seen == Some(Decision::Denied) {
         return (ToolOutcome::Denied, told.or(seen).or(Some(Decision::Denied)));
     }
-    if interrupted {
+    if around.interrupted {
         return (ToolOutcome::Interrupted, told.or(seen));
     }
     (ToolOutcome::Error, told.or(seen))
