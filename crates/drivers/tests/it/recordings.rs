@@ -146,7 +146,6 @@ fn recorded_turns_calls_and_requests_are_paired() {
                     .filter(|draft| match &draft.body {
                         Body::TurnEnded(ended) => {
                             ended.outcome != linelamp_core::event::TurnOutcome::Lost
-                                && ended.raw.as_deref() != Some("clear")
                         }
                         _ => false,
                     })

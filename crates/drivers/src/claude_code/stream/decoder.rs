@@ -131,7 +131,7 @@ impl StreamDecoder {
             b"control_response" => self.control_response(head),
             b"control_cancel_request" => self.control_cancel(head),
             b"tool_progress" => self.tool_progress(head),
-            b"conversation_reset" => self.conversation_reset(),
+            b"conversation_reset" => self.conversation_reset(head),
             b"command_lifecycle" => self.command_lifecycle(head),
             b"rate_limit_event" => self.rate_limit(head),
             b"auth_status" => self.auth_status(head),

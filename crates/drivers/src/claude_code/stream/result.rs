@@ -15,10 +15,16 @@ use crate::claude_code::word;
 use crate::json::Raw;
 
 impl StreamDecoder {
-    /// A `result` line. It always ends exactly one turn; one that was not open (a blocked prompt,
-    /// an unknown session to resume) is begun here first.
+    /// A `result` line. It ends exactly one turn; one that was not open (a blocked prompt, an
+    /// unknown session to resume) is begun here first. Only the turn of `/clear` is over already.
     pub(super) fn result(&mut self, head: &Head<'_>) -> Decoded {
-        let [origin, queued] = head.fields(&["origin", "queued_turn_count"]);
+        let [origin, queued, rounds, total] =
+            head.fields(&["origin", "queued_turn_count", "num_turns", "total_cost_usd"]);
+        if std::mem::take(&mut self.turns.cleared) && rounds.and_then(Raw::u64) == Some(0) {
+            self.costs.turn(total.and_then(Raw::f64), None);
+            self.begin_next();
+            return Decoded::Understood;
+        }
         let origin = origin
             .and_then(|origin| origin.get("kind"))
             .and_then(Raw::str)
@@ -52,12 +58,20 @@ impl StreamDecoder {
                 TurnStarted { turn: turn.id.clone(), origin: turn.origin, synthetic: false };
             self.outlet.main(going).hints.evidence_only = true;
             self.turns.open = Some(turn);
-        } else if let Some(next) = self.turns.prompts.front_mut() {
-            // The next prompt runs at once; between the two the session is not idle.
+        } else {
+            self.begin_next();
+        }
+        Decoded::Understood
+    }
+
+    /// The next prompt runs at once; between the two turns the session is not idle.
+    fn begin_next(&mut self) {
+        if !self.turns.is_open()
+            && let Some(next) = self.turns.prompts.front_mut()
+        {
             next.taken = true;
             self.begin_turn(TurnOrigin::Human, false, false);
         }
-        Decoded::Understood
     }
 
     fn end_turn(&mut self, head: &Head<'_>, queued: Option<u64>, foreign: bool) {
@@ -142,12 +156,13 @@ impl StreamDecoder {
         self.outlet.main(ended).hints.running_agents = Some(agents);
     }
 
-    /// Ends the open turn without a result line.
+    /// Ends the open turn without a result line, and settles the prompts it had taken up.
     pub(super) fn end_turn_as(&mut self, outcome: TurnOutcome, raw: Option<String>) {
         self.finish_blocks();
         self.end_compaction();
         let Some(turn) = self.turns.open.take() else { return };
-        let ended = ended_without_result(turn.id, outcome, raw, self.tasks.background());
+        let mut ended = ended_without_result(turn.id, outcome, raw, self.tasks.background());
+        ended.prompts = self.settle_prompts(None, None, None, false);
         let agents = self.tasks.running_agents();
         self.outlet.main(ended).hints.running_agents = Some(agents);
     }

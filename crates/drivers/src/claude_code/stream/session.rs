@@ -132,14 +132,15 @@ impl StreamDecoder {
         if self.outlet.session().is_none() {
             return;
         }
-        if self.turns.is_open() {
-            self.end_turn_as(TurnOutcome::Completed, Some("clear".to_owned()));
-        }
-        self.settle_requests(|_| true, Decision::Cancelled);
         let reason = match self.sessions.source {
             None | Some(StartSource::Clear) => EndReason::Clear,
             Some(_) => EndReason::Unknown,
         };
+        if self.turns.is_open() {
+            self.turns.cleared = reason == EndReason::Clear;
+            self.end_turn_as(TurnOutcome::Completed, Some("clear".to_owned()));
+        }
+        self.settle_requests(|_| true, Decision::Cancelled);
         self.outlet.main(SessionEnded {
             reason,
             exit_code: None,
@@ -155,8 +156,11 @@ impl StreamDecoder {
     }
 
     /// `/clear`: still under the old id. The frame's `new_conversation_id` is not the new session.
-    pub(super) fn conversation_reset(&mut self) -> Decoded {
+    /// After any other reset the turn goes on there.
+    pub(super) fn conversation_reset(&mut self, head: &Head<'_>) -> Decoded {
+        let [trigger] = head.fields(&["trigger"]);
         self.leave_session();
+        self.turns.cleared &= trigger.is_none_or(|trigger| trigger.is("clear"));
         Decoded::Understood
     }
 

@@ -57,6 +57,9 @@ pub(super) struct Turns {
     pub(super) woken: bool,
     /// The last turn that ended did not complete.
     pub(super) failed: bool,
+    /// The open turn ended with its session, at `/clear`; an `init` and a result of the command are
+    /// still to come, in the new session, and begin no turn.
+    pub(super) cleared: bool,
 }
 
 impl Turns {
@@ -94,8 +97,11 @@ impl StreamDecoder {
         });
     }
 
-    /// `init` was seen: it belongs to the open turn, or begins one.
+    /// `init` was seen: it belongs to the open turn, or begins one, or is what is left of `/clear`.
     pub(super) fn turn_inits(&mut self) {
+        if self.turns.cleared && !self.turns.is_open() {
+            return;
+        }
         self.turns.take_prompts();
         if let Some(turn) = &mut self.turns.open {
             turn.began = true;
