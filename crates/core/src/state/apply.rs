@@ -9,6 +9,7 @@ use crate::state::Answer;
 use crate::state::claims::{Claims, Over, Waiting};
 use crate::state::identity::request::WITHDRAWN;
 use crate::state::intake::Intake;
+use crate::state::ledger::Settled;
 use crate::state::record::Counted;
 use crate::state::rules::{Effect, effect};
 use crate::state::stamp::{Sign, keep_later};
@@ -124,7 +125,7 @@ impl Intake<'_> {
         let at = self.at;
         let cut = &mut self.record.evidence.prompt_cut;
         *cut = (*cut).max(Some(at));
-        self.settle_requests("prompt", WITHDRAWN, |request| {
+        self.settle_requests("prompt", Settled::UNSEEN, |request| {
             request.scope.is_main() && request.opened.at < at
         });
     }
@@ -238,9 +239,7 @@ impl Intake<'_> {
         if trust == Trust::Authoritative || self.overshadowed || since > at {
             return;
         }
-        self.settle_requests("status", crate::state::ledger::Settled::UNSEEN, |request| {
-            request.opened.at <= since
-        });
+        self.settle_requests("status", Settled::UNSEEN, |request| request.opened.at <= since);
     }
 }
 

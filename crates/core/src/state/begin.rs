@@ -3,9 +3,12 @@
 use std::sync::Arc;
 
 use crate::draft::{Draft, Hints};
-use crate::event::{EndReason, Origin, Scope, SessionEnded, StartSource, Status, Trust};
+use crate::event::{
+    EndReason, Origin, Scope, SessionEnded, SessionUpdated, StartSource, Status, Trust,
+};
 use crate::id::EventId;
 use crate::state::desk::{Desk, conclusion_id};
+use crate::state::identity::facts::none;
 use crate::state::intake::Intake;
 use crate::state::lineage::Processes;
 use crate::state::record::Watch;
@@ -95,17 +98,18 @@ pub(crate) fn end_as_said(record: &mut SessionRecord, desk: &mut Desk<'_>, origi
 impl Intake<'_> {
     /// Links a session to the one it goes on from, or to the one it was begun in.
     pub(crate) fn descend(&mut self, left: Option<Link>, processes: &Processes) {
-        let state = &mut self.record.state;
+        let state = &self.record.state;
         if state.parent.is_some() {
             return;
         }
-        state.parent = left;
-        if state.parent.is_some() || self.hints.ancestors.is_empty() {
-            return;
-        }
-        let Some(above) = processes.above(&self.hints.ancestors) else { return };
-        if above.agent == state.session.agent && *above != state.session {
-            state.parent = Some(Link { id: above.id.clone(), how: state.source });
-        }
+        let begun_in = || {
+            let above = processes.above(&self.hints.ancestors)?;
+            let other = above.agent == state.session.agent && *above != state.session;
+            other.then(|| Link { id: above.id.clone(), how: state.source })
+        };
+        let Some(link) = left.or_else(begun_in) else { return };
+        let update = SessionUpdated { parent: Some(link.id.clone()), ..none() };
+        self.record.state.parent = Some(link);
+        self.conclude("descends", Scope::Main, update);
     }
 }

@@ -7,10 +7,28 @@ use std::collections::HashMap;
 
 use jiff::Timestamp;
 
-use crate::id::SessionKey;
+use crate::event::EndReason;
+use crate::id::{NativeId, SessionKey};
 use crate::process::ProcessRef;
 use crate::state::SessionRecord;
 use crate::state::rules::SKEW;
+
+impl SessionRecord {
+    /// When the session was cleared, if what takes its place is not known yet and may live in `process`.
+    pub(crate) fn cleared(&self, process: Option<ProcessRef>) -> Option<Timestamp> {
+        let last = self.ledger.starts.last().filter(|_| self.is_over())?;
+        let elsewhere = process.is_some() && last.process.is_some() && process != last.process;
+        let cleared = last.reason == Some(EndReason::Clear) && last.next.is_none() && !elsewhere;
+        last.ended.filter(|_| cleared).map(|ended| ended.at)
+    }
+
+    /// The session `next` took the place of this one.
+    pub(crate) fn go_on_as(&mut self, next: NativeId) {
+        if let Some(last) = self.ledger_mut().starts.last_mut() {
+            last.next = Some(next);
+        }
+    }
+}
 
 /// The newest session of each process.
 #[derive(Debug, Default)]

@@ -16,7 +16,7 @@ use crate::state::explain::Explanation;
 use crate::state::intake::Intake;
 use crate::state::lineage::Processes;
 use crate::state::record::Watch;
-use crate::state::rules::SKEW;
+use crate::state::rules::{LIMITS, SKEW};
 use crate::state::settle::{Unsettled, settle};
 use crate::state::stamp::{Sign, Stamp};
 use crate::state::{Link, SessionRecord, SessionState};
@@ -115,6 +115,7 @@ impl Resolver {
             return Answer::New(seq);
         }
         let left = self.switch_process(&mut draft, origin, observed_at, out);
+        let left = left.or_else(|| self.go_on_from_cleared(&mut draft));
         let entry = self.sessions.entry(draft.session.clone()).or_insert_with(|| Entry {
             record: Arc::new(SessionRecord::new(first_state(&draft, origin))),
             due: None,
@@ -257,6 +258,32 @@ impl Resolver {
             data.parent.get_or_insert_with(|| left.id.clone());
         }
         goes_on.then_some(Link { id: left.id, how })
+    }
+
+    /// Without a process, a session that begins with a clear goes on from the one that was just cleared in
+    /// the same folder.
+    fn go_on_from_cleared(&mut self, draft: &mut Draft) -> Option<Link> {
+        let Body::SessionStarted(data) = &mut draft.body else { return None };
+        if data.source != StartSource::Clear || data.parent.is_some() || data.cwd.is_none() {
+            return None;
+        }
+        let process = data.process.or(draft.process);
+        let cleared = self.sessions.values_mut().filter_map(|entry| {
+            let state = &entry.record.state;
+            let other = state.session.agent == draft.session.agent
+                && state.session != draft.session
+                && state.cwd == data.cwd;
+            let at = entry.record.cleared(process).filter(|at| {
+                let since = draft.at.duration_since(*at);
+                other && since >= -SKEW && since <= LIMITS.clearing
+            })?;
+            Some((at, entry))
+        });
+        let (_, entry) = cleared.max_by_key(|(at, _)| *at)?;
+        let record = Arc::make_mut(&mut entry.record);
+        record.go_on_as(draft.session.id.clone());
+        data.parent = Some(record.state.session.id.clone());
+        Some(Link { id: record.state.session.id.clone(), how: StartSource::Clear })
     }
 
     /// Lets time pass: claims age. Sessions whose state changes make events.

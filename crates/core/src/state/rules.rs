@@ -67,6 +67,8 @@ pub(crate) struct Limits {
     pub(crate) settling: SignedDuration,
     /// A background task that ended wakes its agent; so long it counts as not yet reported.
     pub(crate) report: SignedDuration,
+    /// A cleared session's successor begins within this.
+    pub(crate) clearing: SignedDuration,
     /// An ended session is forgotten.
     pub(crate) forget: SignedDuration,
 }
@@ -82,6 +84,7 @@ pub(crate) const LIMITS: Limits = Limits {
     silence: SignedDuration::from_secs(60 * 60),
     settling: SignedDuration::from_millis(250),
     report: SignedDuration::from_secs(3),
+    clearing: SignedDuration::from_secs(5),
     forget: SignedDuration::from_secs(24 * 60 * 60),
 };
 

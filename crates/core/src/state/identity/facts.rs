@@ -77,6 +77,7 @@ pub(crate) fn update_of(data: &SessionStarted) -> SessionUpdated {
         model: data.model.clone(),
         version: data.version.clone(),
         mode: data.mode,
+        parent: data.parent.clone(),
         ..none()
     }
 }

@@ -4,7 +4,7 @@
 //! answers later ones with the number of the first. What the evidence means for the state is not decided
 //! here.
 
-mod facts;
+pub(crate) mod facts;
 mod message;
 mod occasion;
 mod recognise;

@@ -79,7 +79,8 @@ impl Intake<'_> {
     /// `api.retry`: turn and attempt. Attempts count from 1 again with the next failing request.
     pub(crate) fn api_retry(&mut self, mut data: ApiRetry) -> Answer {
         let trust = self.trust;
-        data.turn = data.turn.take().or_else(|| self.open_turn());
+        let named = data.turn.take().map(|turn| self.told_turn(turn));
+        data.turn = named.or_else(|| self.open_turn());
         let found = self.ledger().retries.iter().rposition(|retry| {
             retry.attempt == data.attempt
                 && !retry.seen.by.has(trust)

@@ -106,7 +106,11 @@ impl Intake<'_> {
         if let Some(settled) = ended {
             return Some(settled.of(request.waiting_for));
         }
-        self.is_cut(&request.scope, self.at).then_some(WITHDRAWN)
+        if self.is_cut(&request.scope, self.at) {
+            return Some(WITHDRAWN);
+        }
+        let passed = self.record.evidence.prompt_cut.is_some_and(|cut| cut > self.at);
+        (request.scope.is_main() && passed).then_some(Settled::UNSEEN)
     }
 
     /// True if what a request of `scope` opened at `at` belonged to is known to be over since.
@@ -116,10 +120,7 @@ impl Intake<'_> {
             return true;
         }
         match scope {
-            Scope::Main => {
-                evidence.turn_cut.is_some_and(|cut| cut >= at)
-                    || evidence.prompt_cut.is_some_and(|cut| cut > at)
-            }
+            Scope::Main => evidence.turn_cut.is_some_and(|cut| cut >= at),
             Scope::Child(id) => {
                 evidence.childless.is_some_and(|cut| cut >= at)
                     || self

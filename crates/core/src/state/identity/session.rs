@@ -8,6 +8,7 @@ use crate::event::{
 };
 use crate::id::{NativeId, Seq};
 use crate::process::ProcessRef;
+use crate::state::Answer;
 use crate::state::bound::{self, push};
 use crate::state::claims::Claims;
 use crate::state::identity::facts::update_of;
@@ -16,7 +17,6 @@ use crate::state::intake::Intake;
 use crate::state::ledger::Start;
 use crate::state::rules::SKEW;
 use crate::state::stamp::{Sign, keep_later};
-use crate::state::{Answer, Link};
 
 /// The start that a source without a process means began at most so long after the session was seen.
 const DISCOVERED: jiff::SignedDuration = jiff::SignedDuration::from_secs(10);
@@ -88,10 +88,7 @@ impl Intake<'_> {
         }
         let trust = self.trust;
         let process = data.process.or(self.process);
-        let (source, parent) = (data.source, data.parent.clone());
-        if let Some(parent) = parent {
-            self.record.state.parent = Some(Link { id: parent, how: source });
-        }
+        let source = data.source;
         if let Some(index) = self.known_start_of(source, process) {
             let start = &mut self.ledger_mut().starts[index];
             start.began.by.add(trust);
@@ -102,10 +99,12 @@ impl Intake<'_> {
             }
             let seq = self.ledger().starts[index].began.seq;
             self.learn(&SessionUpdated { process, ..update_of(&data) });
+            self.descends_as(&data);
             return Answer::Confirms(seq);
         }
-        self.note(&update_of(&data));
         self.record.state.source = source;
+        self.note(&update_of(&data));
+        self.descends_as(&data);
         if process.is_some() {
             self.record.state.process = process;
         }
@@ -126,6 +125,15 @@ impl Intake<'_> {
             next: None,
         });
         answer
+    }
+
+    /// Who tells of the session before tells how the new one came of it.
+    fn descends_as(&mut self, data: &SessionStarted) {
+        if let Some(link) = &mut self.record.state.parent
+            && data.parent.as_ref() == Some(&link.id)
+        {
+            link.how = data.source;
+        }
     }
 
     /// `session.ended`: the session is over as far as one process goes.

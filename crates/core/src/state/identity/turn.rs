@@ -50,6 +50,12 @@ impl Intake<'_> {
         turns.iter().rposition(|turn| turn.is_called(id)).or_else(by_prompt)
     }
 
+    /// The id under which the turn that a source calls `id` was told.
+    pub(crate) fn told_turn(&self, id: TurnId) -> TurnId {
+        let known = self.ledger().turns.iter().rev().find(|turn| turn.is_called(&id));
+        known.map_or(id, |turn| turn.id.clone())
+    }
+
     /// True if both name a prompt and not the same one.
     fn other_prompt(&self, turn: &Turn) -> bool {
         matches!((&turn.prompt, &self.hints.prompt), (Some(one), Some(other)) if one != other)

@@ -326,7 +326,14 @@ pub(super) fn subagent() -> SubagentStarted {
 }
 
 pub(super) fn subagent_end() -> SubagentEnded {
-    SubagentEnded { outcome: TaskOutcome::Completed, call: None, report: None }
+    SubagentEnded {
+        outcome: TaskOutcome::Completed,
+        call: None,
+        report: None,
+        tokens: None,
+        tool_uses: None,
+        duration_ms: None,
+    }
 }
 
 pub(super) fn shell(task: &str, background: bool) -> TaskStarted {
@@ -340,7 +347,15 @@ pub(super) fn shell(task: &str, background: bool) -> TaskStarted {
 }
 
 pub(super) fn task_end(task: &str) -> TaskEnded {
-    TaskEnded { task: task.into(), outcome: TaskOutcome::Completed, call: None, summary: None }
+    TaskEnded {
+        task: task.into(),
+        outcome: TaskOutcome::Completed,
+        call: None,
+        summary: None,
+        tokens: None,
+        tool_uses: None,
+        duration_ms: None,
+    }
 }
 
 pub(super) fn tasks(set: &[(&str, TaskKind)]) -> TasksChanged {

@@ -355,3 +355,41 @@ fn what_is_remembered_is_bounded() {
     let size = serde_json::to_string(&**record).expect("json").len();
     assert!(size < 200_000, "a record of {size} bytes");
 }
+
+#[test]
+fn a_retry_names_the_turn_that_was_told() {
+    let mut bench = Bench::default();
+    bench.hook(draft(500, turn("p1")).prompt("p1"));
+    bench.stream(draft(300, turn("s1")));
+    bench.stream(draft(800, ApiRetry { turn: Some("s1".into()), ..retry(1) }));
+    bench.stream(draft(900, retry(2)));
+    let turns = bench.events.iter().filter_map(|event| match &event.body {
+        Body::ApiRetry(data) => Some(data.turn.clone()),
+        _ => None,
+    });
+    let told = Some("p1".into());
+    assert_eq!(turns.collect::<Vec<_>>(), [told.clone(), told]);
+}
+
+#[test]
+fn a_request_that_a_new_prompt_closes_was_decided_by_nobody_knows_whom() {
+    for late in [false, true] {
+        let mut bench = Bench::default();
+        bench.hook(draft(0, turn("p1")).prompt("p1"));
+        bench.hook(draft(100, tool("c1", "Bash")).prompt("p1"));
+        let asked = draft(200, ask("Bash")).prompt("p1");
+        let prompt = draft(5000, turn("p2")).prompt("p2");
+        if late {
+            bench.hook(prompt);
+            bench.see_at(Feed::Hook, asked, at(5100));
+        } else {
+            bench.hook(asked);
+            bench.hook(prompt);
+        }
+        let resolved = bench.events.iter().find_map(|event| match &event.body {
+            Body::PermissionResolved(data) => Some((data.decision, data.by)),
+            _ => None,
+        });
+        assert_eq!(resolved, Some((Decision::Unknown, DecidedBy::Unknown)), "late: {late}");
+    }
+}

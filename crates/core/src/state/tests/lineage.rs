@@ -183,3 +183,59 @@ fn ended_sessions_are_forgotten_after_a_day() {
     bench.wait(25 * 3_600_000);
     assert_eq!(bench.resolver.snapshot().len(), 0);
 }
+
+/// The parents told, in order.
+fn parents(bench: &Bench) -> Vec<String> {
+    let told = bench.events.iter().filter_map(|event| match &event.body {
+        Body::SessionStarted(data) => data.parent.clone(),
+        Body::SessionUpdated(data) => data.parent.clone(),
+        _ => None,
+    });
+    told.map(|parent| parent.to_string()).collect()
+}
+
+#[test]
+fn whoever_tells_of_the_session_before_tells_it_once() {
+    let fork = || SessionStarted { parent: Some("session-0".into()), ..start(StartSource::Fork) };
+    // The hook knows nothing of it and speaks first; or the stream does.
+    for order in [[Feed::Hook, Feed::Stream], [Feed::Stream, Feed::Hook]] {
+        let mut bench = Bench::default();
+        for (ms, feed) in (0..).step_by(100).zip(order) {
+            let begins = if feed == Feed::Hook { start(StartSource::Fork) } else { fork() };
+            bench.see(feed, draft(ms, begins));
+        }
+        assert_eq!(parents(&bench), ["session-0"]);
+        let link = Link { id: "session-0".into(), how: StartSource::Fork };
+        assert_eq!(bench.state().parent, Some(link));
+    }
+}
+
+#[test]
+fn a_session_that_is_only_seen_to_take_over_a_process_tells_where_it_came_from() {
+    let mut bench = Bench::default();
+    bench.hook(draft(0, start(StartSource::Startup)).pid(7));
+    bench.hook(draft(8000, turn("p2")).prompt("p2").of("session-2").pid(7));
+    assert_eq!(parents(&bench), ["session-1"]);
+}
+
+#[test]
+fn without_a_process_a_cleared_session_is_followed_by_the_next_one_in_its_folder() {
+    let begins = |source, cwd: &str| SessionStarted { cwd: Some(cwd.into()), ..start(source) };
+    let clear = |cwd| begins(StartSource::Clear, cwd);
+    for (after, cwd, reason, follows) in [
+        (100, "/a", EndReason::Clear, true),
+        (100, "/b", EndReason::Clear, false),
+        (60_000, "/a", EndReason::Clear, false),
+        (100, "/a", EndReason::Exit, false),
+    ] {
+        let mut bench = Bench::default();
+        bench.hook(draft(0, begins(StartSource::Startup, "/a")));
+        bench.hook(draft(5000, end(reason)));
+        bench.hook(draft(5000 + after, clear(cwd)).of("session-2"));
+        // Only one session takes the place of another.
+        bench.hook(draft(5010 + after, clear(cwd)).of("session-3"));
+        let expected: &[&str] = if follows { &["session-1"] } else { &[] };
+        assert_eq!(parents(&bench), expected, "{after} {cwd} {reason:?}");
+        assert_eq!(bench.state_of("session-2").parent.is_some(), follows);
+    }
+}
