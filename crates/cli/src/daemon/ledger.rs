@@ -5,7 +5,7 @@ use std::sync::Arc;
 use linelamp_core::journal::Position;
 use linelamp_core::sink::{BoxError, BoxFuture};
 use linelamp_feeds::ingest::Ledger;
-use linelamp_sinks::store::Store;
+use linelamp_sinks::store::{Store, StoreError};
 
 /// The store as intake sees it.
 #[derive(Debug)]
@@ -20,7 +20,8 @@ impl Ledger for StoreLedger {
         let positions = positions.to_vec();
         Box::pin(async move {
             let ask = move || positions.iter().map(|position| store.is_known(position)).collect();
-            Ok(tokio::task::spawn_blocking(ask).await?)
+            let known: Result<_, StoreError> = tokio::task::spawn_blocking(ask).await?;
+            Ok(known?)
         })
     }
 }

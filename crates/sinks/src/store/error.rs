@@ -63,6 +63,12 @@ pub enum StoreError {
         /// Why.
         source: rusqlite::Error,
     },
+    /// As much waits in memory as may: nothing new is taken until the file can be written.
+    #[error("store {path} cannot be written and holds as much in memory as it may")]
+    Full {
+        /// The file.
+        path: PathBuf,
+    },
     /// The store was closed meanwhile.
     #[error("store is closed")]
     Closed,

@@ -12,7 +12,11 @@ use super::number::signed;
 use super::prepare::{History, Prepared, Row};
 
 /// Numbers are reserved in steps of this size, so that they need not be written each time.
-pub(super) const BLOCK: u64 = 10_000;
+pub(super) const BLOCK: u64 = 100_000;
+
+/// Numbers kept reserved beyond what may wait uncommitted: for the one entry that may pass the limit, and
+/// for events that are told live and refused, because the file cannot be written for very long.
+pub(super) const SLACK: u64 = 50_000;
 
 /// How many session numbers are remembered before all are forgotten.
 const NUMBERS: usize = 4_096;
@@ -22,12 +26,22 @@ const NUMBERS: usize = 4_096;
 pub(super) struct Memory {
     /// Order numbers below this one may have been given away.
     reserved: Seq,
+    /// So many numbers stay reserved beyond every committed entry, whatever happens.
+    ahead: u64,
     numbers: HashMap<SessionKey, i64>,
 }
 
 impl Memory {
-    pub(super) fn new(reserved: Seq) -> Self {
-        Self { reserved, numbers: HashMap::new() }
+    /// `waiting` events may be given their number and not be committed; a kill must not lead to their
+    /// numbers being given away again.
+    pub(super) fn new(reserved: Seq, waiting: usize) -> Self {
+        let ahead = (waiting as u64).saturating_add(SLACK);
+        Self { reserved, ahead, numbers: HashMap::new() }
+    }
+
+    /// Sessions were deleted: their rows' numbers mean nothing any more.
+    pub(super) fn forget_sessions(&mut self) {
+        self.numbers.clear();
     }
 }
 
@@ -94,16 +108,16 @@ fn attempt(
     Ok(report)
 }
 
-/// Makes sure that at least half a block is reserved from `next` on.
+/// Makes sure that from `next` on more is reserved than can be given away before the next commit.
 pub(super) fn reserve(
     connection: &Connection,
     memory: &mut Memory,
     next: Seq,
 ) -> rusqlite::Result<()> {
-    if next.0 + BLOCK / 2 < memory.reserved.0 {
+    if next.0.saturating_add(memory.ahead) < memory.reserved.0 {
         return Ok(());
     }
-    let upto = next.0.max(memory.reserved.0) + BLOCK;
+    let upto = next.0.saturating_add(memory.ahead).saturating_add(BLOCK);
     connection
         .prepare_cached("INSERT OR REPLACE INTO meta (name, value) VALUES ('reserved', ?1)")?
         .execute([signed(upto)])?;
@@ -235,6 +249,7 @@ fn session_number(
 mod tests {
     use super::*;
     use crate::store::connection;
+    use crate::store::queue::Load;
 
     fn entry(seq: u64, size: usize) -> Prepared {
         let at = jiff::Timestamp::UNIX_EPOCH;
@@ -252,7 +267,25 @@ mod tests {
             sessions: Vec::new(),
             next_seq: Seq(seq + 1),
             committed: None,
-            events: 1,
+            load: Load::default(),
+        }
+    }
+
+    #[test]
+    fn whatever_may_wait_uncommitted_has_a_number_that_is_never_given_away_again() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut connection = connection::writer(&folder.path().join("store.db")).expect("a store");
+        let waiting = 100_000;
+        let mut memory = Memory::new(Seq(1), waiting);
+        reserve(&connection, &mut memory, Seq(1)).expect("room for this");
+        for next in [2, 99_000, 100_000, 100_001, 260_000, 1_000_000] {
+            write(&mut connection, &mut memory, &[entry(next, 10)], &[], 0).expect("written");
+            let reserved: u64 = connection
+                .query_row("SELECT value FROM meta WHERE name = 'reserved'", [], |row| {
+                    super::super::number::column(row, 0)
+                })
+                .expect("a number");
+            assert!(reserved > next + waiting as u64, "{reserved} after {next}");
         }
     }
 
@@ -265,7 +298,7 @@ mod tests {
     fn a_full_disk_leaves_no_part_of_a_group_and_the_same_group_goes_in_later() {
         let folder = tempfile::tempdir().expect("a folder");
         let mut connection = connection::writer(&folder.path().join("store.db")).expect("a store");
-        let mut memory = Memory::new(Seq(1));
+        let mut memory = Memory::new(Seq(1), 1_000);
         reserve(&connection, &mut memory, Seq(1)).expect("room for this");
         let mut write = |connection: &mut Connection, entries: &[Prepared]| {
             super::write(connection, &mut memory, entries, &[], 0)
@@ -277,7 +310,7 @@ mod tests {
         connection
             .pragma_update_and_check(None, "max_page_count", pages + 4, |_| Ok(()))
             .expect("a small disk");
-        let group = [entry(2, 10), entry(6_000, 100_000)];
+        let group = [entry(2, 10), entry(160_000, 100_000)];
         for _ in 0..2 {
             let error = write(&mut connection, &group).expect_err("no room");
             assert_eq!(error.sqlite_error_code(), Some(rusqlite::ErrorCode::DiskFull), "{error}");
@@ -293,6 +326,10 @@ mod tests {
         let reserved: i64 = connection
             .query_row("SELECT value FROM meta WHERE name = 'reserved'", [], |row| row.get(0))
             .expect("a number");
-        assert_eq!(reserved, 20_001, "the reservation that failed was made again");
+        assert_eq!(
+            reserved,
+            160_001 + 1_000 + 150_000,
+            "the reservation that failed was made again"
+        );
     }
 }

@@ -21,7 +21,7 @@ use super::group::{self, Memory};
 use super::health::{Pulse, StoreHealth};
 use super::known::{Answer, Known};
 use super::option::{DurableSink, StoreOptions};
-use super::queue::Queue;
+use super::queue::{Load, Queue};
 use super::read::Reader;
 use super::restore::{self, Restored};
 use super::writer::Writer;
@@ -54,13 +54,13 @@ impl Store {
         let failed = |source| StoreError::Open { path: path.to_owned(), source };
         let connection = connection::writer(path)?;
         let restored = Restored::load(&connection, path, Timestamp::now())?;
-        let mut memory = Memory::new(restored.next_seq);
+        let mut memory = Memory::new(restored.next_seq, options.waiting_limit);
         group::reserve(&connection, &mut memory, restored.next_seq).map_err(failed)?;
         let known = restore::known(&connection).map_err(failed)?;
         let lookup = connection::reader(path)?;
         let shared = Arc::new(Shared {
             path: path.to_owned(),
-            queue: Queue::new(options.waiting_limit),
+            queue: Queue::new(Load { events: options.waiting_limit, bytes: options.waiting_bytes }),
             committed: watch::Sender::new(Seq(restored.next_seq.0.saturating_sub(1))),
             durable: Mutex::new(options.durable.clone().into()),
             known: Mutex::new(known),
@@ -78,18 +78,26 @@ impl Store {
 
     /// True if the input was taken: committed, or on its way there.
     ///
-    /// An input that is not known must be published, also if the table could not be asked: its events
-    /// have ids of their own, so that they are stored once in any case.
-    pub fn is_known(&self, position: &Position) -> bool {
+    /// # Errors
+    ///
+    /// Whoever gets an error asks again later and publishes nothing meanwhile. [`StoreError::Read`]: the
+    /// table could not be asked. [`StoreError::Full`]: the input is not known, and its entry would be
+    /// refused now; published all the same it would be told live, and then again.
+    pub fn is_known(&self, position: &Position) -> Result<bool, StoreError> {
+        let path = || self.shared.path.clone();
         let answer = self.shared.known().answer(position);
-        match answer {
+        let is_known = match answer {
             Answer::Known => true,
             Answer::Unknown => false,
-            Answer::AskTable => self.shared.table_knows(position).unwrap_or_else(|error| {
-                tracing::warn!(%error, "positions cannot be looked up");
-                false
-            }),
+            Answer::AskTable => self
+                .shared
+                .table_knows(position)
+                .map_err(|source| StoreError::Read { path: path(), source })?,
+        };
+        if !is_known && self.shared.queue.is_full() {
+            return Err(StoreError::Full { path: path() });
         }
+        Ok(is_known)
     }
 
     /// Every known position that begins with `prefix`, committed ones only, in text order.
@@ -103,7 +111,7 @@ impl Store {
 
     /// How it is doing. Cheap enough to be asked before every input.
     pub fn health(&self) -> StoreHealth {
-        let waiting = self.shared.queue.waiting();
+        let waiting = self.shared.queue.waiting().events;
         self.shared.pulse().health(Instant::now(), waiting)
     }
 
@@ -155,12 +163,21 @@ impl Drop for Store {
 
 impl Journal for Store {
     fn append(&self, entry: Entry) {
-        if let Some(position) = &entry.position {
-            self.shared.known().queued(position);
-        }
-        if self.shared.queue.push(entry).is_err() {
-            let mut pulse = self.shared.pulse();
-            pulse.refused += 1;
+        let position = entry.position.clone();
+        // Held across the push: the writer must not call the position committed before it is called queued.
+        let mut known = self.shared.known();
+        match self.shared.queue.push(entry) {
+            Ok(()) => {
+                if let Some(position) = &position {
+                    known.queued(position);
+                }
+            }
+            Err(refused) => {
+                drop(known);
+                self.shared.pulse().refused += 1;
+                // Whoever waits to be told of the commit learns here that there will be none.
+                drop(refused);
+            }
         }
     }
 }

@@ -21,9 +21,12 @@ pub struct StoreOptions {
     pub durable: Vec<DurableSink>,
     /// How long history is kept.
     pub retention: Retention,
-    /// How many events may wait in memory while the file cannot be written. Entries beyond it are
-    /// refused: never called committed, so their input stays where it is and is read after a restart.
+    /// How many events may wait in memory while the file cannot be written; an entry without events
+    /// counts as one. Entries beyond it are refused: dropped, never called committed, and not known, so
+    /// that their input stays where it is and is read again. So many order numbers are reserved ahead.
     pub waiting_limit: usize,
+    /// The same in bytes, estimated.
+    pub waiting_bytes: usize,
 }
 
 const KEYS: &[Key] = &[
@@ -79,6 +82,7 @@ impl Default for StoreOptions {
             durable: Vec::new(),
             retention: Retention::default(),
             waiting_limit: 100_000,
+            waiting_bytes: 64 << 20,
         }
     }
 }

@@ -13,6 +13,7 @@ use linelamp_core::state::SessionRecord;
 use linelamp_core::{Event, EventId, Seq, SessionKey};
 
 use super::option::DurableSink;
+use super::queue::Load;
 
 /// An entry, ready to be written.
 #[derive(Debug)]
@@ -22,8 +23,8 @@ pub(super) struct Prepared {
     pub(super) sessions: Vec<Arc<SessionRecord>>,
     pub(super) next_seq: Seq,
     pub(super) committed: Option<Committed>,
-    /// How many events the entry had, whether or not they made rows.
-    pub(super) events: usize,
+    /// What the entry counts for in the queue, where it stands until it is committed.
+    pub(super) load: Load,
 }
 
 /// One event, ready to be written.
@@ -51,9 +52,10 @@ pub(super) enum History {
 
 impl Prepared {
     pub(super) fn new(entry: Entry, detail: Detail, durable: &[DurableSink]) -> Self {
+        let load = Load::of(&entry);
         let Entry { position, events, sessions, next_seq, committed } = entry;
         let rows = events.iter().filter_map(|event| Row::new(event, detail, durable)).collect();
-        Self { position, rows, sessions, next_seq, committed, events: events.len() }
+        Self { position, rows, sessions, next_seq, committed, load }
     }
 
     /// About how much the entry adds to a transaction.

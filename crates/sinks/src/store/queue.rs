@@ -8,23 +8,61 @@ use linelamp_core::journal::Entry;
 
 use super::command::Settle;
 
+/// About what an entry takes beside its events.
+const ENTRY_BYTES: usize = 256;
+/// An entry is not taken to be larger, whatever it says of itself.
+const MOST_BYTES: usize = 1 << 30;
+/// About what the evidence of one session takes.
+const RECORD_BYTES: usize = 1_024;
+
 /// How many entries the writer takes at once, so that it looks up from a long queue now and then.
 const TAKE: usize = 4_096;
+
+/// What entries take in memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Load {
+    /// Their events; an entry without any counts as one, for it waits like the others.
+    pub(super) events: usize,
+    /// About their bytes. Counted as they came in, also where less of them is kept.
+    pub(super) bytes: usize,
+}
+
+impl Load {
+    /// What one entry takes.
+    pub(super) fn of(entry: &Entry) -> Self {
+        let fixed = ENTRY_BYTES + entry.sessions.len() * RECORD_BYTES;
+        let weights = entry.events.iter().map(|event| event.weight());
+        let bytes = weights.fold(fixed, usize::saturating_add).min(MOST_BYTES);
+        Self { events: entry.events.len().max(1), bytes }
+    }
+
+    /// Both together.
+    pub(super) fn and(self, other: Self) -> Self {
+        Self { events: self.events + other.events, bytes: self.bytes + other.bytes }
+    }
+
+    fn without(self, other: Self) -> Self {
+        Self {
+            events: self.events.saturating_sub(other.events),
+            bytes: self.bytes.saturating_sub(other.bytes),
+        }
+    }
+}
 
 #[derive(Debug)]
 pub(super) struct Queue {
     inner: Mutex<Inner>,
     work: Condvar,
     progress: Condvar,
-    limit: usize,
+    limit: Load,
 }
 
 #[derive(Debug, Default)]
 struct Inner {
     entries: VecDeque<Entry>,
     settles: Vec<Settle>,
-    /// Events queued or in the writer's hands.
-    waiting: usize,
+    /// What is queued or in the writer's hands.
+    waiting: Load,
     /// Entries ever queued, and of these the ones committed, in the same order.
     queued: u64,
     committed: u64,
@@ -41,8 +79,9 @@ pub(super) struct Work {
 }
 
 impl Queue {
-    /// `limit` events may wait; see [`Queue::push`].
-    pub(super) fn new(limit: usize) -> Self {
+    /// While less than `limit` waits another entry is taken, whatever its size: so the limit is passed
+    /// by one entry at most, and no entry is too large for ever.
+    pub(super) fn new(limit: Load) -> Self {
         Self { inner: Mutex::default(), work: Condvar::new(), progress: Condvar::new(), limit }
     }
 
@@ -51,13 +90,13 @@ impl Queue {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Queues an entry, or gives it back if too many events wait or nobody will write it.
+    /// Queues an entry, or gives it back if too much waits or nobody will write it.
     pub(super) fn push(&self, entry: Entry) -> Result<(), Entry> {
         let mut inner = self.lock();
-        if inner.stop || inner.ended || inner.waiting + entry.events.len() > self.limit {
+        if inner.stop || inner.ended || self.has_enough(inner.waiting) {
             return Err(entry);
         }
-        inner.waiting += entry.events.len();
+        inner.waiting = inner.waiting.and(Load::of(&entry));
         inner.queued += 1;
         inner.entries.push_back(entry);
         self.work.notify_one();
@@ -73,9 +112,18 @@ impl Queue {
         }
     }
 
-    /// Events that wait to be written.
-    pub(super) fn waiting(&self) -> usize {
+    /// What waits to be written.
+    pub(super) fn waiting(&self) -> Load {
         self.lock().waiting
+    }
+
+    /// True if an entry would be given back for want of room.
+    pub(super) fn is_full(&self) -> bool {
+        self.has_enough(self.waiting())
+    }
+
+    fn has_enough(&self, waiting: Load) -> bool {
+        waiting.events >= self.limit.events || waiting.bytes >= self.limit.bytes
     }
 
     /// Waits for work, but only until `until`.
@@ -96,11 +144,11 @@ impl Queue {
         }
     }
 
-    /// The oldest `entries` entries, with `events` events in all, are committed.
-    pub(super) fn committed(&self, entries: u64, events: usize) {
+    /// The oldest `entries` entries, which took `load` in all, are committed.
+    pub(super) fn committed(&self, entries: u64, load: Load) {
         let mut inner = self.lock();
         inner.committed += entries;
-        inner.waiting = inner.waiting.saturating_sub(events);
+        inner.waiting = inner.waiting.without(load);
         self.progress.notify_all();
     }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use rusqlite::{Connection, TransactionBehavior, params};
 
+use super::group::Memory;
 use super::number::{column, signed};
 use super::option::Retention;
 
@@ -29,6 +30,7 @@ pub(super) struct Step {
 /// Deletes a little of what is too old or too much.
 pub(super) fn step(
     connection: &mut Connection,
+    memory: &mut Memory,
     retention: &Retention,
     now: Timestamp,
 ) -> rusqlite::Result<Step> {
@@ -64,14 +66,15 @@ pub(super) fn step(
              (SELECT rowid FROM latest WHERE observed_at < ?1 LIMIT ?2)",
         params![old, STEP],
     )?);
-    note(transaction.execute(
+    let sessions = transaction.execute(
         "DELETE FROM sessions WHERE session IN
              (SELECT session FROM sessions WHERE coalesce(last_seen, 0) < ?1
                   AND NOT EXISTS (SELECT 1 FROM events WHERE events.session = sessions.session)
                   AND NOT EXISTS (SELECT 1 FROM latest WHERE latest.session = sessions.session)
               LIMIT ?2)",
         params![old, STEP],
-    )?);
+    )?;
+    note(sessions);
     let too_big = bytes_in_use(&transaction)? > retention.bytes;
     if too_big {
         let deleted = transaction.execute(
@@ -82,10 +85,16 @@ pub(super) fn step(
     }
     step.dropped = limit_outbox(&transaction, retention, old)?;
     transaction.commit()?;
+    if sessions > 0 {
+        memory.forget_sessions();
+    }
 
     let free: i64 = connection.pragma_query_value(None, "freelist_count", |row| row.get(0))?;
     if free > SPARE_PAGES {
-        connection.execute_batch(&format!("PRAGMA incremental_vacuum({PAGES})"))?;
+        // Gives one page back at every step of the statement, so it is stepped to its end.
+        let mut vacuum = connection.prepare(&format!("PRAGMA incremental_vacuum({PAGES})"))?;
+        let mut rows = vacuum.query([])?;
+        while rows.next()?.is_some() {}
         step.more = true;
     }
     Ok(step)
@@ -125,8 +134,12 @@ fn limit_outbox(connection: &Connection, retention: &Retention, old: i64) -> rus
 
 #[cfg(test)]
 mod tests {
+    use linelamp_core::{EventId, Seq, SessionKey};
+
     use super::*;
-    use crate::store::connection;
+    use crate::store::prepare::{History, Prepared, Row};
+    use crate::store::queue::Load;
+    use crate::store::{connection, group};
 
     const DAY: i64 = 24 * 60 * 60;
 
@@ -137,12 +150,13 @@ mod tests {
     struct File {
         _folder: tempfile::TempDir,
         connection: Connection,
+        memory: Memory,
     }
 
     fn file() -> File {
         let folder = tempfile::tempdir().expect("a folder");
         let connection = connection::writer(&folder.path().join("store.db")).expect("a store");
-        File { _folder: folder, connection }
+        File { _folder: folder, connection, memory: Memory::new(Seq(1), 1_000) }
     }
 
     impl File {
@@ -165,7 +179,8 @@ mod tests {
         fn forget(&mut self, retention: &Retention, now: Timestamp) -> (u32, u64) {
             let (mut steps, mut dropped) = (0, 0);
             loop {
-                let done = step(&mut self.connection, retention, now).expect("a step");
+                let done =
+                    step(&mut self.connection, &mut self.memory, retention, now).expect("a step");
                 steps += 1;
                 dropped += done.dropped;
                 if !done.more {
@@ -198,6 +213,64 @@ mod tests {
         assert_eq!(file.count("events"), 400);
         // Session 1 still has events, session 3 was seen lately.
         assert_eq!(file.count("sessions"), 2);
+    }
+
+    #[test]
+    fn a_session_that_was_forgotten_gets_a_row_again_when_it_comes_back() {
+        let mut file = file();
+        let session = SessionKey::new("codex", "s");
+        let entry = |seq: u64, day: i64| Prepared {
+            position: None,
+            rows: vec![Row {
+                seq: Seq(seq),
+                id: EventId::derive(at(day), &seq.to_be_bytes(), 0),
+                session: session.clone(),
+                observed_at: at(day).as_millisecond(),
+                kind: "turn.started".into(),
+                history: History::Event("{}".into()),
+                queues: Vec::new(),
+            }],
+            sessions: Vec::new(),
+            next_seq: Seq(seq + 1),
+            committed: None,
+            load: Load::default(),
+        };
+        let write = |file: &mut File, seq, day| {
+            group::write(&mut file.connection, &mut file.memory, &[entry(seq, day)], &[], 0)
+                .expect("written");
+        };
+        write(&mut file, 1, 0);
+        file.forget(&Retention::default(), at(31));
+        assert_eq!((file.count("events"), file.count("sessions")), (0, 0));
+        // Another session takes the row's number; the first one must not be mistaken for it.
+        file.connection
+            .execute("INSERT INTO sessions (agent, id) VALUES ('claude-code', 'other')", [])
+            .expect("a session");
+        write(&mut file, 2, 32);
+        let agent: String = file
+            .connection
+            .query_row("SELECT agent FROM sessions JOIN events USING (session)", [], |row| {
+                row.get(0)
+            })
+            .expect("the event has a session");
+        assert_eq!(agent, "codex");
+    }
+
+    #[test]
+    fn one_step_gives_back_as_many_pages_as_it_may() {
+        let mut file = file();
+        let json = "x".repeat(3_000);
+        for seq in 1..=3_000 {
+            file.event(seq, 0, &json);
+        }
+        file.connection.execute("DELETE FROM events", []).expect("deleted");
+        let pages = |file: &File| -> i64 {
+            file.connection.pragma_query_value(None, "page_count", |row| row.get(0)).expect("pages")
+        };
+        let before = pages(&file);
+        let done = step(&mut file.connection, &mut file.memory, &Retention::default(), at(0));
+        assert!(done.expect("a step").more);
+        assert_eq!(before - pages(&file), PAGES);
     }
 
     #[test]

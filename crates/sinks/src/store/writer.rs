@@ -17,6 +17,7 @@ use super::command::Settle;
 use super::group::{self, Memory};
 use super::handle::Shared;
 use super::prepare::Prepared;
+use super::queue::Load;
 use super::retention;
 
 /// Limits of one transaction; one entry is never split.
@@ -157,12 +158,12 @@ impl Writer {
 
     /// Tells everybody that the group is durable.
     fn finish(&mut self, count: usize) {
-        let mut events = 0;
+        let mut load = Load::default();
         let mut newest = Seq(0);
         let mut told = Vec::new();
         let mut known = self.shared.known();
         for entry in self.waiting.drain(..count) {
-            events += entry.events;
+            load = load.and(entry.load);
             newest = newest.max(Seq(entry.next_seq.0.saturating_sub(1)));
             if let Some(position) = entry.position {
                 known.committed(position);
@@ -184,7 +185,7 @@ impl Writer {
             *seq = newest.max(*seq);
             newer
         });
-        self.shared.queue.committed(count as u64, events);
+        self.shared.queue.committed(count as u64, load);
     }
 
     fn upkeep(&mut self) {
@@ -195,8 +196,12 @@ impl Writer {
             }
             return;
         }
-        let step =
-            retention::step(&mut self.connection, &self.shared.options.retention, Timestamp::now());
+        let step = retention::step(
+            &mut self.connection,
+            &mut self.memory,
+            &self.shared.options.retention,
+            Timestamp::now(),
+        );
         let pause = match step {
             Ok(step) => {
                 if step.dropped > 0 {

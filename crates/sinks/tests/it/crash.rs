@@ -33,7 +33,8 @@ fn write(path: &Path) {
     let mut next = restored.next_seq.0;
     for number in 0..INPUTS {
         let position = format!("hook/{number}");
-        if store.is_known(&Position::new(position.clone())) {
+        let is_known = store.is_known(&Position::new(position.clone()));
+        if is_known.expect("the store can say") {
             continue;
         }
         let events = (0..EVENTS).map(|index| {

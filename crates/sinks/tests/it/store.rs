@@ -74,6 +74,10 @@ fn all_of(name: &str, detail: Detail) -> DurableSink {
     DurableSink::new(name, detail, |_| true)
 }
 
+fn is_known(store: &Store, position: &str) -> bool {
+    store.is_known(&Position::new(position)).expect("the store can say")
+}
+
 #[test]
 fn committed_is_told_when_a_reader_can_see_the_events() {
     let home = Home::new();
@@ -139,16 +143,16 @@ fn essential_events_and_the_newest_measurement_are_kept_and_nothing_else() {
 #[test]
 fn a_position_is_known_from_append_on_and_after_a_restart() {
     let home = Home::new();
-    let (one, two) = (Position::new("hook/1"), Position::new("hook/2"));
+    let one = Position::new("hook/1");
     let store = home.open();
-    assert!(!store.is_known(&one));
+    assert!(!is_known(&store, "hook/1"));
     store.append(entry(Some("hook/1"), Vec::new()));
-    assert!(store.is_known(&one));
+    assert!(is_known(&store, "hook/1"));
     assert!(store.close(LONG));
     drop(store);
     let store = home.open();
-    assert!(store.is_known(&one));
-    assert!(!store.is_known(&two));
+    assert!(is_known(&store, "hook/1"));
+    assert!(!is_known(&store, "hook/2"));
     assert_eq!(store.positions("hook/").expect("positions"), [one]);
     assert_eq!(store.positions("wrap/").expect("positions"), []);
 }
@@ -192,14 +196,33 @@ fn a_restart_goes_on_after_every_number_that_was_given_away() {
     assert_eq!(restored.next_seq, Seq(1));
     drop(store);
     let (store, restored) = Store::open(&home.path, StoreOptions::default()).expect("opens again");
-    assert_eq!(restored.next_seq, Seq(10_001));
-    let mut late = entry(None, vec![event(10_001, turn("a"))]);
-    late.next_seq = Seq(27_000);
+    assert_eq!(restored.next_seq, Seq(250_001));
+    let mut late = entry(None, vec![event(250_001, turn("a"))]);
+    late.next_seq = Seq(527_000);
     store.append(late);
     assert!(store.close(LONG));
     drop(store);
     let (_store, restored) = Store::open(&home.path, StoreOptions::default()).expect("once more");
-    assert!(restored.next_seq >= Seq(27_000), "{}", restored.next_seq);
+    assert!(restored.next_seq >= Seq(627_000), "{}", restored.next_seq);
+}
+
+#[test]
+fn numbers_told_while_nothing_could_be_written_are_not_given_away_again() {
+    let home = Home::new();
+    let store = home.open();
+    let blocker = rusqlite::Connection::open(&home.path).expect("another program");
+    blocker.execute_batch("BEGIN IMMEDIATE").expect("it holds the lock");
+    let waiting = 100_000;
+    for number in 1..=waiting {
+        store.append(entry(None, vec![event(number, piece())]));
+    }
+    // Not even opened again after a kill: what the file says now is all that a start would know.
+    let reserved: i64 = blocker
+        .query_row("SELECT value FROM meta WHERE name = 'reserved'", [], |row| row.get(0))
+        .expect("a number");
+    assert!(reserved > 102_048, "{reserved}");
+    blocker.execute_batch("ROLLBACK").expect("it lets go");
+    assert!(store.close(LONG));
 }
 
 #[test]
@@ -395,7 +418,7 @@ fn a_file_that_cannot_be_written_loses_nothing_and_is_told() {
     assert!(error.contains("locked"), "{error}");
     assert_eq!(health.waiting, 49);
     assert_eq!(told.load(Ordering::SeqCst), 0, "nothing is durable yet");
-    assert!(store.is_known(&Position::new("hook/50")), "what waits is not published again");
+    assert!(is_known(&store, "hook/50"), "what waits is not published again");
     assert_eq!(seqs(&home.events(&EventQuery::default())), [1], "readers go on");
 
     blocker.execute_batch("ROLLBACK").expect("it lets go");
@@ -420,14 +443,73 @@ fn what_is_refused_for_want_of_memory_is_never_called_durable() {
     fourth.committed = Some(Committed(Box::new(move || tell.store(true, Ordering::SeqCst))));
     store.append(fourth);
     assert_eq!(store.health().refused, 1);
-    assert!(store.is_known(&Position::new("hook/4")), "this process has published it");
+    let asked = store.is_known(&Position::new("hook/4"));
+    assert!(matches!(asked, Err(StoreError::Full { .. })), "to be asked again later: {asked:?}");
+    assert!(is_known(&store, "hook/3"), "what waits is not published again");
     blocker.execute_batch("ROLLBACK").expect("it lets go");
+    assert!(store.flush(LONG));
+    assert!(!told.load(Ordering::SeqCst));
+    assert!(!is_known(&store, "hook/4"), "it is read again");
     assert!(store.close(LONG));
     drop(store);
-    assert!(!told.load(Ordering::SeqCst));
     let store = home.open();
-    assert!(store.is_known(&Position::new("hook/3")));
-    assert!(!store.is_known(&Position::new("hook/4")), "the next start reads it again");
+    assert!(is_known(&store, "hook/3"));
+    assert!(!is_known(&store, "hook/4"));
+}
+
+#[test]
+fn what_waits_is_bounded_in_bytes_and_in_entries_without_events() {
+    let large = || {
+        let mut large = reply();
+        large.text = linelamp_core::event::Content::text("x".repeat(1 << 20));
+        event(1, large)
+    };
+    for (events, taken) in [(Vec::new(), 100), (vec![large()], 8)] {
+        let home = Home::new();
+        let store = home.open_with(StoreOptions {
+            waiting_limit: 100,
+            waiting_bytes: 8 << 20,
+            ..StoreOptions::default()
+        });
+        let blocker = rusqlite::Connection::open(&home.path).expect("another program");
+        blocker.execute_batch("BEGIN IMMEDIATE").expect("it holds the lock");
+        for number in 0..150 {
+            store.append(entry(Some(&format!("hook/{number}")), events.clone()));
+        }
+        assert_eq!(store.health().refused, 150 - taken);
+        blocker.execute_batch("ROLLBACK").expect("it lets go");
+        assert!(store.flush(LONG));
+        store.append(entry(Some("hook/late"), events));
+        assert_eq!(store.health().refused, 150 - taken, "there is room again");
+    }
+}
+
+#[test]
+fn one_entry_over_the_limit_is_taken_where_nothing_else_waits() {
+    let home = Home::new();
+    let store = home.open_with(StoreOptions { waiting_limit: 3, ..StoreOptions::default() });
+    store.append(entry(None, (1..=9).map(|number| event(number, turn("a"))).collect()));
+    assert!(store.flush(LONG));
+    assert_eq!(seqs(&home.events(&EventQuery::default())), (1..=9).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_position_that_cannot_be_looked_up_is_not_called_unknown() {
+    let home = Home::new();
+    let store = home.open();
+    // More than memory holds, so that the table has to be asked.
+    for number in 0..70_000 {
+        if number % 50_000 == 49_999 {
+            assert!(store.flush(LONG));
+        }
+        store.append(entry(Some(&format!("hook/{number}")), Vec::new()));
+    }
+    assert!(store.flush(LONG));
+    assert!(is_known(&store, "hook/0"));
+    let other = rusqlite::Connection::open(&home.path).expect("another program");
+    other.execute_batch("ALTER TABLE positions RENAME TO elsewhere").expect("renamed");
+    let asked = store.is_known(&Position::new("hook/1"));
+    assert!(matches!(asked, Err(StoreError::Read { .. })), "{asked:?}");
 }
 
 #[test]
