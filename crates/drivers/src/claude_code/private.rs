@@ -19,9 +19,10 @@ impl Private {
         self.0 == Reading::Full
     }
 
-    /// A text; what is no string is taken as its JSON. Absent for null.
+    /// A text; what is no string is taken as its JSON. Absent for null and where nothing is said.
     pub(crate) fn text(self, raw: Option<Raw<'_>>) -> Option<Content> {
-        raw.filter(|raw| !raw.is_null()).map(|raw| self.text_of(raw))
+        let raw = raw.filter(|raw| !raw.is_null() && raw.quoted() != Some(b""))?;
+        Some(self.text_of(raw))
     }
 
     /// A text that is there.

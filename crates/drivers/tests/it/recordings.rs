@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use linelamp_core::Timestamp;
 use linelamp_core::draft::Draft;
 use linelamp_core::driver::{Decoded, Direction, HookContext, Raw, Reading, Source};
-use linelamp_core::event::{Body, DecidedBy, Decision, ToolOutcome};
+use linelamp_core::event::{Body, Content, DecidedBy, Decision, ToolOutcome};
 use linelamp_drivers::line::{Piece, Splitter};
 
 use crate::script::{decoder, show};
@@ -167,6 +167,9 @@ fn pairs(drafts: &[Draft]) -> Result<(), String> {
             return Err(format!("without a session: {}", show(draft)));
         }
         let told = show(draft);
+        if optional_text(&draft.body).is_some_and(|text| text.size == 0) {
+            return Err(format!("says nothing: {told}"));
+        }
         match &draft.body {
             Body::TurnStarted(started) if !draft.hints.evidence_only => {
                 if turn.replace(started.turn.clone()).is_some() {
@@ -240,6 +243,19 @@ fn pairs(drafts: &[Draft]) -> Result<(), String> {
     match turn {
         None => Ok(()),
         Some(turn) => Err(format!("turn {turn} never ended")),
+    }
+}
+
+/// A text that is left out where there is none.
+fn optional_text(body: &Body) -> Option<&Content> {
+    match body {
+        Body::TurnEnded(ended) => ended.message.as_ref(),
+        Body::ApiFailed(failed) => failed.message.as_ref(),
+        Body::Notice(notice) => notice.text.as_ref(),
+        Body::PermissionRequested(asked) => asked.text.as_ref(),
+        Body::SubagentEnded(ended) => ended.report.as_ref(),
+        Body::TaskEnded(ended) => ended.summary.as_ref(),
+        _ => None,
     }
 }
 

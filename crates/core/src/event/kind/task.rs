@@ -45,6 +45,15 @@ pub struct SubagentEnded {
     /// What it reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub report: Option<Content>,
+    /// Tokens it used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+    /// Tool calls it made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_uses: Option<u64>,
+    /// How long it ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
 }
 
 impl Redact for SubagentEnded {
@@ -124,6 +133,15 @@ pub struct TaskEnded {
     /// What it says of itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<Content>,
+    /// Tokens it used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+    /// Tool calls it made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_uses: Option<u64>,
+    /// How long it ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
 }
 
 impl Redact for TaskEnded {

@@ -118,7 +118,14 @@ impl HookDecoder {
         }
         let [report] = payload.fields(&["last_assistant_message"]);
         let report = self.private.text(report);
-        out.emit(SubagentEnded { outcome: TaskOutcome::Completed, call: None, report });
+        out.emit(SubagentEnded {
+            outcome: TaskOutcome::Completed,
+            call: None,
+            report,
+            tokens: None,
+            tool_uses: None,
+            duration_ms: None,
+        });
         Decoded::Understood
     }
 }

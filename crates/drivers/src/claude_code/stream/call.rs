@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use linelamp_core::event::{DecidedBy, Decision};
+use linelamp_core::event::{Content, DecidedBy, Decision};
 use linelamp_core::id::ToolName;
 
 /// Calls remembered. Each is forgotten at its result; the bound is for results that never come.
@@ -18,6 +18,8 @@ pub(super) struct Call {
     pub(super) decision: Option<(Decision, DecidedBy)>,
     /// The agent's word for a refusal.
     pub(super) refusal: Option<String>,
+    /// The plan it puts forward: the request about it comes without.
+    pub(super) plan: Option<Content>,
 }
 
 /// Calls by id.

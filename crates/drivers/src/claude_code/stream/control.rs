@@ -40,7 +40,10 @@ impl StreamDecoder {
             .unwrap_or_default();
         let name = name.and_then(Raw::id);
         let waiting_for = name.as_deref().map_or(WaitingFor::Permission, tool::waiting_for);
+        let call = call.and_then(Raw::id).map(|call| CallId::new(&*call));
         let (text, options) = tool::asked(self.private, waiting_for, input);
+        let plan = || self.calls.get(call.as_ref()?.as_str())?.plan.clone();
+        let text = text.or_else(plan).or_else(|| self.private.text(description));
         let scope = agent
             .and_then(Raw::id)
             .map_or(Scope::Main, |agent| Scope::Child(ScopeId::new(&*agent)));
@@ -52,12 +55,12 @@ impl StreamDecoder {
             .or_else(|| name.as_deref().and_then(tool::server));
         let asked = PermissionRequested {
             request: RequestId::new(id),
-            call: call.and_then(Raw::id).map(|call| CallId::new(&*call)),
+            call,
             tool: name.map(|name| ToolName::new(&*name)),
             waiting_for,
             input: self.private.json(input),
             title: self.private.text(title),
-            text: text.or_else(|| self.private.text(description)),
+            text,
             options,
             suggestions: self.private.json(suggestions),
             reason: reason.and_then(Raw::id).map(Into::into),

@@ -9,6 +9,15 @@ use super::decoder::StreamDecoder;
 /// Exit codes with which the program reports the signal that ended it.
 const SIGNALLED: [i32; 5] = [129, 130, 131, 137, 143];
 
+/// How the process ended, as the agent's word for the turn's end that it never said.
+fn how(exit: ProcessExit) -> String {
+    match (exit.signal, exit.code) {
+        (Some(signal), _) => format!("signal {signal}"),
+        (None, Some(code)) => format!("exit {code}"),
+        (None, None) => "exit".to_owned(),
+    }
+}
+
 impl StreamDecoder {
     /// The process is gone. A turn still open was never finished: lost if the program left as if
     /// all were well, failed otherwise.
@@ -20,7 +29,7 @@ impl StreamDecoder {
         let outcome = if clean { TurnOutcome::Lost } else { TurnOutcome::Failed };
         // A turn that failed by itself makes the program leave with 1.
         let told = self.turns.failed && exit.code == Some(1);
-        self.close_as(outcome, Some("exit".to_owned()));
+        self.close_as(outcome, Some(how(exit)));
         let reason = match exit.code {
             _ if exit.signal.is_some() => EndReason::Killed,
             Some(code) if SIGNALLED.contains(&code) => EndReason::Killed,

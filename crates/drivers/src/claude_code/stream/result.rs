@@ -127,7 +127,7 @@ impl StreamDecoder {
                 self.outlet.main(ApiFailed {
                     error: error.unwrap_or(ErrorKind::Unknown),
                     status,
-                    resets_at: None,
+                    resets_at: turn.resets_at.filter(|_| error == Some(ErrorKind::RateLimit)),
                     message: message.clone(),
                 });
             }
@@ -198,7 +198,7 @@ impl StreamDecoder {
     fn error_text(&self, errors: Option<Raw<'_>>, result: Option<Raw<'_>>) -> Option<Content> {
         let mut text: Option<Content> = None;
         for error in errors.into_iter().flat_map(Raw::elements) {
-            let next = self.private.text_of(error);
+            let Some(next) = self.private.text(Some(error)) else { continue };
             match &mut text {
                 Some(all) => {
                     all.size += 1 + next.size;
@@ -223,6 +223,8 @@ impl StreamDecoder {
         }
         let status = status.and_then(Raw::u64).and_then(|status| u16::try_from(status).ok());
         let mut error = word::error(&word, api_type.and_then(Raw::str).as_deref(), status);
+        let limited = self.turns.open.as_ref().filter(|_| error == ErrorKind::RateLimit);
+        let resets_at = limited.and_then(|turn| turn.resets_at);
         if scope.is_main()
             && let Some(turn) = &mut self.turns.open
         {
@@ -231,7 +233,7 @@ impl StreamDecoder {
             }
             turn.error = Some(error);
         }
-        self.outlet.emit(scope, ApiFailed { error, status, resets_at: None, message: text });
+        self.outlet.emit(scope, ApiFailed { error, status, resets_at, message: text });
     }
 }
 

@@ -1,5 +1,6 @@
 //! `system` lines, by subtype, and the few other lines that say something about the service.
 
+use jiff::Timestamp;
 use linelamp_core::driver::Decoded;
 use linelamp_core::event::{
     ApiRetry, CompactionEnded, CompactionStarted, ErrorKind, MessageCompleted, NoticeLevel,
@@ -193,8 +194,14 @@ impl StreamDecoder {
 
     /// The model declined: another one takes over, or the turn will fail.
     fn refusal(&mut self, head: &Head<'_>) -> Decoded {
-        let [content, lines, fallback] =
-            head.fields(&["content", "retracted_message_uuids", "fallback_model"]);
+        let [content, lines, fallback, original, category, why] = head.fields(&[
+            "content",
+            "retracted_message_uuids",
+            "fallback_model",
+            "original_model",
+            "api_refusal_category",
+            "api_refusal_explanation",
+        ]);
         for uuid in lines.into_iter().flat_map(Raw::elements).filter_map(Raw::id) {
             let dropped = self.ledger.retract_line(&uuid);
             self.retracted(Scope::Main, dropped);
@@ -204,8 +211,18 @@ impl StreamDecoder {
         } else if let Some(turn) = &mut self.turns.open {
             turn.refused = true;
         }
-        let text = self.private.text(content);
-        self.notice(NoticeLevel::Warning, "model_refusal", text);
+        let category = category.and_then(Raw::id);
+        let name = category.map_or_else(
+            || "model_refusal".to_owned(),
+            |category| code(&format!("model_refusal_{category}")),
+        );
+        let text = match (words(original), words(content).or_else(|| words(why))) {
+            (Some(model), Some(words)) => Some(format!("{model} declined: {words}")),
+            (Some(model), None) => Some(format!("{model} declined")),
+            (None, words) => words.map(std::borrow::Cow::into_owned),
+        };
+        let text = text.map(|text| self.private.made(text));
+        self.notice(NoticeLevel::Warning, &name, text);
         Decoded::Understood
     }
 
@@ -242,7 +259,16 @@ impl StreamDecoder {
     /// How near the account is to a limit.
     pub(super) fn rate_limit(&mut self, head: &Head<'_>) -> Decoded {
         let [info] = head.fields(&["rate_limit_info"]);
-        let [status] = info.and_then(|info| info.fields(&["status"])).unwrap_or_default();
+        let [status, resets] =
+            info.and_then(|info| info.fields(&["status", "resetsAt"])).unwrap_or_default();
+        let rejected = status.is_some_and(|status| status.is("rejected"));
+        if let Some(turn) = &mut self.turns.open {
+            turn.resets_at = resets
+                .and_then(Raw::u64)
+                .and_then(|seconds| i64::try_from(seconds).ok())
+                .and_then(|seconds| Timestamp::from_second(seconds).ok())
+                .filter(|_| rejected);
+        }
         match status.and_then(Raw::quoted).unwrap_or_default() {
             b"allowed_warning" => self.notice(NoticeLevel::Warning, "rate_limit_near", None),
             b"rejected" => self.notice(NoticeLevel::Error, "rate_limit_reached", None),
@@ -259,6 +285,11 @@ impl StreamDecoder {
         }
         Decoded::Understood
     }
+}
+
+/// A text that says something.
+fn words(raw: Option<Raw<'_>>) -> Option<std::borrow::Cow<'_, str>> {
+    raw.and_then(Raw::str).filter(|text| !text.is_empty())
 }
 
 fn number(raw: Option<Raw<'_>>) -> Option<u32> {

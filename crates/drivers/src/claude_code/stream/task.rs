@@ -7,8 +7,8 @@ use std::collections::HashMap;
 
 use linelamp_core::driver::Decoded;
 use linelamp_core::event::{
-    Decision, RunningTask, Scope, SubagentEnded, SubagentStarted, TaskEnded, TaskKind, TaskOutcome,
-    TaskProgress, TaskStarted, TasksChanged,
+    Content, Decision, RunningTask, Scope, SubagentEnded, SubagentStarted, TaskEnded, TaskKind,
+    TaskOutcome, TaskProgress, TaskStarted, TasksChanged,
 };
 use linelamp_core::id::{CallId, ScopeId, TaskId, ToolName};
 
@@ -44,6 +44,24 @@ impl Task {
             marked: None,
             over: false,
         }
+    }
+}
+
+/// What a task used, as progress and end tell it.
+#[derive(Debug, Clone, Copy, Default)]
+struct Usage {
+    tokens: Option<u64>,
+    tool_uses: Option<u64>,
+    duration_ms: Option<u64>,
+}
+
+impl Usage {
+    fn read(raw: Option<Raw<'_>>) -> Self {
+        let [tokens, tool_uses, duration_ms] = raw
+            .and_then(|usage| usage.fields(&["total_tokens", "tool_uses", "duration_ms"]))
+            .unwrap_or_default()
+            .map(|value| value.and_then(Raw::u64));
+        Self { tokens, tool_uses, duration_ms }
     }
 }
 
@@ -158,17 +176,14 @@ impl StreamDecoder {
         let [id, usage, tool, summary, description] =
             head.fields(&["task_id", "usage", "last_tool_name", "summary", "description"]);
         let Some(id) = id.and_then(Raw::id) else { return Decoded::Understood };
-        let [tokens, uses, duration] = usage
-            .and_then(|usage| usage.fields(&["total_tokens", "tool_uses", "duration_ms"]))
-            .unwrap_or_default()
-            .map(|value| value.and_then(Raw::u64));
+        let usage = Usage::read(usage);
         let scope = self.task_scope(&id);
         let progress = TaskProgress {
             task: TaskId::new(&*id),
             last_tool: tool.and_then(Raw::id).map(|tool| ToolName::new(&*tool)),
-            tokens,
-            tool_uses: uses,
-            duration_ms: duration,
+            tokens: usage.tokens,
+            tool_uses: usage.tool_uses,
+            duration_ms: usage.duration_ms,
             background: None,
             summary: self.private.text(summary.or(description)),
         };
@@ -213,8 +228,8 @@ impl StreamDecoder {
     }
 
     pub(super) fn task_notification(&mut self, head: &Head<'_>) -> Decoded {
-        let [id, status, summary, call, ambient] =
-            head.fields(&["task_id", "status", "summary", "tool_use_id", "ambient"]);
+        let [id, status, summary, call, ambient, usage] =
+            head.fields(&["task_id", "status", "summary", "tool_use_id", "ambient", "usage"]);
         let Some(id) = id.and_then(Raw::id) else { return Decoded::Understood };
         if ambient.and_then(Raw::bool) == Some(true) {
             return Decoded::Understood;
@@ -222,7 +237,7 @@ impl StreamDecoder {
         let outcome = status.and_then(Raw::str).and_then(|word| word::task_outcome(&word));
         let call = call.and_then(Raw::id).map(|call| CallId::new(&*call));
         let summary = self.private.text(summary);
-        self.end_task(&id, outcome, call, summary);
+        self.end_task(&id, outcome, call, summary, Usage::read(usage));
         Decoded::Understood
     }
 
@@ -231,7 +246,8 @@ impl StreamDecoder {
         id: &str,
         outcome: Option<TaskOutcome>,
         call: Option<CallId>,
-        summary: Option<linelamp_core::event::Content>,
+        summary: Option<Content>,
+        usage: Usage,
     ) {
         let task = self.tasks.entry(id, TaskKind::Other, &Scope::Main);
         if task.over {
@@ -245,10 +261,26 @@ impl StreamDecoder {
         if task.kind == TaskKind::Agent {
             let scope = task.scope.clone();
             self.settle_requests(|request| request.scope == scope, Decision::Cancelled);
-            self.outlet.emit(task.scope, SubagentEnded { outcome, call, report: summary });
+            let ended = SubagentEnded {
+                outcome,
+                call,
+                report: summary,
+                tokens: usage.tokens,
+                tool_uses: usage.tool_uses,
+                duration_ms: usage.duration_ms,
+            };
+            self.outlet.emit(task.scope, ended);
         } else {
-            self.outlet
-                .emit(task.scope, TaskEnded { task: TaskId::new(id), outcome, call, summary });
+            let ended = TaskEnded {
+                task: TaskId::new(id),
+                outcome,
+                call,
+                summary,
+                tokens: usage.tokens,
+                tool_uses: usage.tool_uses,
+                duration_ms: usage.duration_ms,
+            };
+            self.outlet.emit(task.scope, ended);
         }
     }
 
@@ -263,7 +295,7 @@ impl StreamDecoder {
             .collect();
         marked.sort_unstable();
         for id in marked {
-            self.end_task(&id, None, None, None);
+            self.end_task(&id, None, None, None, Usage::default());
         }
     }
 

@@ -55,6 +55,9 @@ impl StreamDecoder {
         {
             call.background = input.get("run_in_background").and_then(Raw::bool).unwrap_or(false);
         }
+        if self.private.is_full() && tool::waiting_for(name.as_str()) == WaitingFor::Plan {
+            call.plan = tool::asked(self.private, WaitingFor::Plan, input).0;
+        }
         let input = self.private.json(input);
         let digest = input
             .as_ref()

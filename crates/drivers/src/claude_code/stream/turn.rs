@@ -6,6 +6,7 @@
 
 use std::collections::VecDeque;
 
+use jiff::Timestamp;
 use linelamp_core::driver::Decoded;
 use linelamp_core::event::{BlockKind, ErrorKind, MessageCompleted, Role, TurnOrigin, TurnStarted};
 use linelamp_core::id::{MessageId, TurnId};
@@ -36,6 +37,8 @@ pub(super) struct Turn {
     pub(super) error: Option<ErrorKind>,
     /// The last try got no answer at all.
     pub(super) unreachable: bool,
+    /// A limit was reached: when it is lifted.
+    pub(super) resets_at: Option<Timestamp>,
 }
 
 /// A prompt that was sent.
@@ -94,6 +97,7 @@ impl StreamDecoder {
             refused: false,
             error: None,
             unreachable: false,
+            resets_at: None,
         });
     }
 
