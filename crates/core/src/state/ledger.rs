@@ -152,18 +152,30 @@ pub(crate) struct Request {
     pub(crate) scope: Scope,
     pub(crate) waiting_for: WaitingFor,
     pub(crate) opened: Sighting,
+    /// Only whoever stands beside a stream told of it: it was not published and nobody waits, until the
+    /// stream tells of it, too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) hearsay: bool,
     /// When and under which number it was settled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) closed: Option<Sighting>,
+    /// How.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) settled: Option<Settled>,
 }
 
 impl Request {
     pub(crate) fn is_open(&self) -> bool {
-        self.closed.is_none()
+        self.closed.is_none() && !self.hearsay
     }
 
     pub(crate) fn is_called(&self, id: &RequestId) -> bool {
         self.id == *id || self.aliases.contains(id)
+    }
+
+    /// Every id that means it.
+    pub(crate) fn names(&self) -> impl Iterator<Item = RequestId> {
+        std::iter::once(&self.id).chain(&self.aliases).cloned()
     }
 }
 

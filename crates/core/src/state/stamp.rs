@@ -89,6 +89,11 @@ impl SeenBy {
         self.0 |= 1 << trust as u8;
     }
 
+    /// Adds the witnesses of `other`.
+    pub(crate) fn merge(&mut self, other: Self) {
+        self.0 |= other.0;
+    }
+
     /// True if `trust` is among the witnesses.
     pub(crate) fn has(self, trust: Trust) -> bool {
         self.0 & (1 << trust as u8) != 0

@@ -19,7 +19,9 @@ impl Intake<'_> {
         let trust = self.trust;
         let named = data.call.as_ref().is_some_and(|call| !call.is_empty());
         let (known, call) = self.recognise(&data);
-        if let Some(index) = known {
+        if let Some(index) = known
+            && !(self.ledger().requests[index].hearsay && !self.overshadowed)
+        {
             let (given, input) = (data.request, self.hints.input);
             let request = &mut self.ledger_mut().requests[index];
             request.opened.by.add(trust);
@@ -38,6 +40,12 @@ impl Intake<'_> {
             self.settle_if_answered(index, &given);
             return Answer::Confirms(seq);
         }
+        // What was heard beside the stream opens nothing; the stream's own word does, under its own id.
+        let same = |index: &usize| {
+            let heard = &self.ledger().requests[*index].call;
+            heard.is_none() || call.is_none() || *heard == call
+        };
+        let heard = known.filter(same).map(|index| self.ledger_mut().requests.remove(index));
         if data.request.is_empty() {
             data.request = match &call {
                 Some(call) => RequestId::new(call.as_str()),
@@ -47,21 +55,27 @@ impl Intake<'_> {
         data.call = call.clone().filter(|call| !call.is_empty());
         let request = Request {
             id: data.request.clone(),
-            aliases: Vec::new(),
+            aliases: heard.iter().flat_map(Request::names).collect(),
             guessed: !named && call.is_some(),
             call,
             tool: data.tool.clone(),
-            input: self.hints.input,
+            input: self.hints.input.or(heard.as_ref().and_then(|heard| heard.input)),
             prompt: self.hints.prompt.clone(),
             server: data.server.clone(),
             scope: self.scope.clone(),
             waiting_for: data.waiting_for,
             opened: self.sighting(Seq(0)),
+            hearsay: self.overshadowed,
             closed: None,
+            settled: None,
         };
-        let over = self.settled_already(&request);
-        let answer = self.news(data);
-        let opened = self.sighting(answer.seq());
+        let told = heard.as_ref().and_then(|heard| heard.settled);
+        let over = self.settled_already(&request).or(told).filter(|_| !request.hearsay);
+        let answer = if request.hearsay { Answer::Confirms(Seq(0)) } else { self.news(data) };
+        let mut opened = self.sighting(answer.seq());
+        if let Some(heard) = heard {
+            opened.by.merge(heard.opened.by);
+        }
         let requests = &mut self.ledger_mut().requests;
         push(
             requests,
@@ -148,6 +162,11 @@ impl Intake<'_> {
             closed.by.add(trust);
             return Answer::Confirms(closed.seq);
         }
+        let settled = Settled { decision: data.decision, by: data.by };
+        request.settled = Some(settled);
+        if request.hearsay {
+            return Answer::Confirms(Seq(0));
+        }
         let (id, call) = (request.id.clone(), request.call.clone().filter(|call| !call.is_empty()));
         let answer = self.news(PermissionResolved { request: id, call, ..data });
         let closed = self.sighting(answer.seq());
@@ -214,6 +233,8 @@ impl Intake<'_> {
         };
         let seq = self.conclude(&what, scope, body);
         let closed = self.sighting(seq);
-        self.ledger_mut().requests[index].closed = Some(closed);
+        let request = &mut self.ledger_mut().requests[index];
+        request.closed = Some(closed);
+        request.settled = Some(settled);
     }
 }

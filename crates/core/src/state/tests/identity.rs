@@ -13,6 +13,14 @@ fn opened() -> Bench {
     bench
 }
 
+/// A session that only hooks tell of.
+fn beside_none() -> Bench {
+    let mut bench = Bench::default();
+    bench.hook(draft(20, start(StartSource::Startup)));
+    bench.hook(draft(100, turn("p1")).prompt("p1"));
+    bench
+}
+
 #[test]
 fn a_tool_call_seen_by_two_feeds_is_one() {
     let mut bench = opened();
@@ -76,7 +84,7 @@ fn a_request_whose_hook_comes_after_the_answer_is_not_asked_again() {
 
 #[test]
 fn two_equal_parallel_calls_are_two_requests_in_order() {
-    let mut bench = opened();
+    let mut bench = beside_none();
     bench.hook(draft(200, tool("c1", "Bash")).prompt("p1").input("a"));
     bench.hook(draft(210, tool("c2", "Bash")).prompt("p1").input("a"));
     bench.hook(draft(300, ask("Bash")).prompt("p1").input("a"));
@@ -91,7 +99,7 @@ fn two_equal_parallel_calls_are_two_requests_in_order() {
 
 #[test]
 fn the_request_takes_the_newest_call_that_is_not_over() {
-    let mut bench = opened();
+    let mut bench = beside_none();
     bench.hook(draft(200, tool("c1", "Bash")).prompt("p1").input("a"));
     bench.hook(draft(300, tool_end("c1", ToolOutcome::Ok)).prompt("p1"));
     bench.hook(draft(400, tool("c2", "Bash")).prompt("p1").input("a"));
@@ -101,7 +109,7 @@ fn the_request_takes_the_newest_call_that_is_not_over() {
 
 #[test]
 fn a_changed_input_still_finds_its_call() {
-    let mut bench = opened();
+    let mut bench = beside_none();
     bench.hook(draft(200, tool("c1", "Bash")).prompt("p1").input("a"));
     bench.hook(draft(300, ask("Bash")).prompt("p1").input("changed"));
     assert_eq!(bench.state().open[0].call, Some("c1".into()));
@@ -109,7 +117,7 @@ fn a_changed_input_still_finds_its_call() {
 
 #[test]
 fn a_request_is_never_that_of_another_scope_or_prompt() {
-    let mut bench = opened();
+    let mut bench = beside_none();
     bench.hook(draft(150, turn("p1")).prompt("p1"));
     bench.hook(draft(200, tool("c1", "Bash")).prompt("p1").input("a"));
     bench.hook(draft(300, ask("Bash")).prompt("p1").input("a").child("a1"));
@@ -120,7 +128,7 @@ fn a_request_is_never_that_of_another_scope_or_prompt() {
 
 #[test]
 fn a_request_that_comes_before_its_call_takes_it_when_it_comes() {
-    let mut bench = opened();
+    let mut bench = beside_none();
     bench.hook(draft(300, ask("Bash")).prompt("p1").input("a"));
     bench.see_at(Feed::Hook, draft(280, tool("c1", "Bash")).prompt("p1").input("a"), at(400));
     assert_eq!(bench.state().open[0].call, Some("c1".into()));
@@ -130,7 +138,7 @@ fn a_request_that_comes_before_its_call_takes_it_when_it_comes() {
 
 #[test]
 fn a_request_given_to_another_input_goes_to_its_own_call_when_that_comes() {
-    let mut bench = opened();
+    let mut bench = beside_none();
     bench.hook(draft(200, tool("c1", "Bash")).prompt("p1").input("a"));
     bench.hook(draft(300, ask("Bash")).prompt("p1").input("b"));
     bench.see_at(Feed::Hook, draft(280, tool("c2", "Bash")).prompt("p1").input("b"), at(310));
@@ -163,7 +171,7 @@ fn a_call_asked_about_again_is_a_new_request() {
 
 #[test]
 fn equal_questions_of_different_calls_are_two() {
-    let mut bench = opened();
+    let mut bench = beside_none();
     for (n, call) in ["c1", "c2"].into_iter().enumerate() {
         let ms = 1000 + i64::try_from(n).expect("small") * 30_000;
         bench.hook(draft(ms, tool(call, "Bash")).prompt("p1").input("a"));
@@ -392,4 +400,34 @@ fn a_request_that_a_new_prompt_closes_was_decided_by_nobody_knows_whom() {
         });
         assert_eq!(resolved, Some((Decision::Unknown, DecidedBy::Unknown)), "late: {late}");
     }
+}
+
+#[test]
+fn nobody_waits_for_a_request_that_the_stream_does_not_tell() {
+    let mut bench = opened();
+    bench.stream(draft(200, tool("c1", "Bash")).input("a"));
+    assert_eq!(bench.hook(draft(250, ask("Bash")).input("a")), Answer::Confirms(Seq(0)));
+    assert_eq!((bench.status(), bench.count("permission.requested")), (Status::Working, 0));
+    let denied = PermissionResolved { call: Some("c1".into()), ..answer("", Decision::Denied) };
+    bench.hook(draft(260, denied));
+    bench.stream(draft(300, tool_end("c1", ToolOutcome::Denied)));
+    assert_eq!((bench.status(), bench.count("permission.resolved")), (Status::Working, 0));
+    // The next request about the same is nobody's business but the stream's.
+    bench.stream(draft(400, tool("c2", "Bash")).input("a"));
+    bench.stream(draft(450, ask_by_id("r2", "c2", "Bash")).input("a"));
+    assert_eq!(bench.status(), Status::WaitingForPermission);
+}
+
+#[test]
+fn a_request_that_a_hook_saw_first_has_the_streams_id_and_both_names() {
+    let mut bench = opened();
+    bench.hook(draft(300, elicit("hook-1", "lab")));
+    bench.stream(draft(400, elicit("wire-1", "lab")));
+    assert_eq!(bench.state().open[0].request, "wire-1".into());
+    bench.hook(draft(500, answer("hook-1", Decision::Answered)));
+    let resolved = bench.events.iter().find_map(|event| match &event.body {
+        Body::PermissionResolved(data) => Some(data.request.clone()),
+        _ => None,
+    });
+    assert_eq!(resolved, Some("wire-1".into()));
 }
