@@ -107,7 +107,10 @@ pub(crate) fn data(kind: &str) -> Value {
             "call": "c", "agent_type": "Explore", "description": text(), "background": true,
             "task": "k",
         }),
-        "subagent.ended" => json!({ "outcome": "completed", "call": "c", "report": text() }),
+        "subagent.ended" => json!({
+            "outcome": "completed", "call": "c", "report": text(), "tokens": 1, "tool_uses": 2,
+            "duration_ms": 3,
+        }),
         "task.started" => json!({
             "task": "k", "task_kind": "workflow", "call": "c", "background": true,
             "description": text(),
@@ -117,7 +120,8 @@ pub(crate) fn data(kind: &str) -> Value {
             "background": true, "summary": text(),
         }),
         "task.ended" => json!({
-            "task": "k", "outcome": "stopped", "call": "c", "summary": text(),
+            "task": "k", "outcome": "stopped", "call": "c", "summary": text(), "tokens": 1,
+            "tool_uses": 2, "duration_ms": 3,
         }),
         "tasks.changed" => json!({
             "tasks": [{ "task": "k", "task_kind": "agent", "subagent": "x", "call": "c" }],
