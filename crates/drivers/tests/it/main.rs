@@ -2,5 +2,6 @@
 
 mod claude_code;
 mod recordings;
+mod resolved;
 mod robust;
 mod script;
