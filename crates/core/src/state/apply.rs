@@ -32,6 +32,9 @@ impl Intake<'_> {
             }
             Body::TurnEnded(data) => {
                 let facts = Ending::of(&data);
+                if self.trust == Trust::Authoritative && self.scope.is_main() {
+                    self.release_turn();
+                }
                 let (answer, turn) = self.turn_ended(data);
                 self.turn_is_over(&facts, turn);
                 answer

@@ -9,6 +9,8 @@ pub(crate) const CHILDREN: usize = 64;
 pub(crate) const TASKS: usize = 64;
 pub(crate) const COMPACTIONS: usize = 4;
 pub(crate) const STARTS: usize = 8;
+pub(crate) const PROMPTS: usize = 16;
+pub(crate) const HELD: usize = 32;
 pub(crate) const RETRIES: usize = 8;
 pub(crate) const ALIASES: usize = 4;
 

@@ -15,6 +15,7 @@ use crate::id::{
     CallId, EventId, NativeId, PromptId, RequestId, ScopeId, Seq, TaskId, ToolName, TurnId,
 };
 use crate::process::ProcessRef;
+use crate::state::identity::held::Held;
 use crate::state::seen::{Key, Seen};
 use crate::state::stamp::SeenBy;
 
@@ -43,6 +44,12 @@ pub(crate) struct Ledger {
     /// The whole set of background tasks that was told last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) told_set: Option<(Key, Seq)>,
+    /// Prompts of the human that were told, newest last.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) prompts: Vec<Prompted>,
+    /// Ends that wait for the stream to tell them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) held: Vec<Held>,
     /// Everything else, by digest.
     pub(crate) seen: Seen,
 }
@@ -283,6 +290,13 @@ pub(crate) struct Start {
     /// The session that took over its process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) next: Option<NativeId>,
+}
+
+/// The text of a prompt, as far as it may be kept.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Prompted {
+    pub(crate) size: u64,
+    pub(crate) seen: Sighting,
 }
 
 /// A retry of a model request.

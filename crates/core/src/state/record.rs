@@ -66,6 +66,12 @@ pub(crate) struct Evidence {
     /// What the end of a turn counted in the background.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) counted: Option<Counted>,
+    /// The authoritative feed tells the permission mode.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) streams_mode: bool,
+    /// The authoritative feed tells the title.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) streams_title: bool,
     /// The newest sign of any kind.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) newest: Option<Stamp>,

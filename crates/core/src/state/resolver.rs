@@ -13,6 +13,7 @@ use crate::state::apply::shows_life;
 use crate::state::begin::{end_as_said, first_state, watch};
 use crate::state::desk::Desk;
 use crate::state::explain::Explanation;
+use crate::state::identity::held::release;
 use crate::state::intake::Intake;
 use crate::state::lineage::Processes;
 use crate::state::record::Watch;
@@ -337,6 +338,7 @@ impl Resolver {
         let Some(watch) = &mut record.evidence.watch else { return };
         watch.closed.get_or_insert(at);
         let mut desk = Desk { next_seq: &mut self.next_seq, out, observed_at: at };
+        release(record, &mut desk, |_, _| true);
         end_as_said(record, &mut desk, origin);
         entry.unsettled = None;
         entry.due = settle(record, at, None, origin, &mut desk);

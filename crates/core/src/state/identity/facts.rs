@@ -1,13 +1,18 @@
 //! What is known of a session: each value is told when it is new, and never taken away.
 
-use crate::event::{Body, ModeChanged, Scope, SessionStarted, SessionUpdated};
+use crate::event::{Body, ModeChanged, Scope, SessionStarted, SessionUpdated, Trust};
 use crate::id::Seq;
 use crate::state::intake::Intake;
 use crate::state::{Answer, Link};
 
 impl Intake<'_> {
     /// `session.updated`: only what is new of it is told.
-    pub(crate) fn session_updated(&mut self, data: SessionUpdated) -> Answer {
+    pub(crate) fn session_updated(&mut self, mut data: SessionUpdated) -> Answer {
+        if self.hints.evidence_only {
+            // What is not told is not known: whoever says it aloud must find it new.
+            return Answer::Confirms(Seq(0));
+        }
+        self.leave_to_stream(&mut data);
         match self.note(&data) {
             Some(changed) => self.news(SessionUpdated { title: data.title, ..changed }),
             None if data.title.is_some() => {
@@ -17,8 +22,25 @@ impl Intake<'_> {
         }
     }
 
+    /// What the stream tells of a session is the stream's to tell: a value seen from beside it may be that
+    /// of a moment ago.
+    fn leave_to_stream(&mut self, data: &mut SessionUpdated) {
+        let evidence = &mut self.record.evidence;
+        if self.trust == Trust::Authoritative {
+            evidence.streams_mode |= data.permission_mode.is_some();
+            evidence.streams_title |= data.title.is_some();
+        } else if self.overshadowed {
+            data.permission_mode.take_if(|_| evidence.streams_mode);
+            data.title.take_if(|_| evidence.streams_title);
+        }
+    }
+
     /// `mode.changed`.
     pub(crate) fn mode_changed(&mut self, mut data: ModeChanged) -> Answer {
+        if self.overshadowed && self.record.evidence.streams_mode {
+            return Answer::Confirms(Seq(0));
+        }
+        self.record.evidence.streams_mode |= self.trust == Trust::Authoritative;
         let known = &mut self.record.state.permission_mode;
         if known.as_ref() == Some(&data.mode) {
             return Answer::Confirms(Seq(0));

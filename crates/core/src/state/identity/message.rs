@@ -1,10 +1,14 @@
 //! Messages by id and block, usage by message, and whatever else has no life of its own.
 
-use crate::event::{Body, MessageCompleted, MessageDelta, MessageRetracted, Trust, UsageUpdated};
+use crate::event::{
+    BlockKind, Body, MessageCompleted, MessageDelta, MessageRetracted, Role, Trust, UsageUpdated,
+};
 use crate::id::Seq;
 use crate::state::Answer;
+use crate::state::bound::{self, push};
 use crate::state::intake::Intake;
-use crate::state::rules::REPEAT;
+use crate::state::ledger::Prompted;
+use crate::state::rules::{REPEAT, SKEW};
 use crate::state::seen::Key;
 
 impl Intake<'_> {
@@ -24,8 +28,47 @@ impl Intake<'_> {
             self.remember(&keys, seq);
             return Answer::Confirms(seq);
         }
-        let answer = self.news(data);
+        let answer = if self.is_prompt(&data) { self.prompt_told(data) } else { self.news(data) };
         self.remember(&keys, answer.seq());
+        answer
+    }
+
+    /// True for what a human said to the main agent.
+    fn is_prompt(&self, data: &MessageCompleted) -> bool {
+        let text = data.block_kind == BlockKind::Text && data.role == Role::User;
+        text && !data.synthetic && self.scope.is_main() && !self.hints.evidence_only
+    }
+
+    /// A human's prompt. The host that sends it, the hook that is asked about it and the transcript give it
+    /// different names: for them it is one by its size and its order. Where the stream tells prompts, it
+    /// tells them all, and nobody beside it does.
+    fn prompt_told(&mut self, data: MessageCompleted) -> Answer {
+        let (at, trust) = (self.at, self.trust);
+        let size = data.text.size;
+        // Sent before it was taken up, at the most a moment apart the other way round.
+        let fits = |it: &Prompted| {
+            let later = at.duration_since(it.seen.at);
+            let apart = if trust == Trust::Authoritative { -later } else { later };
+            !it.seen.by.has(trust) && apart >= -SKEW
+        };
+        let prompts = &self.ledger().prompts;
+        let streams = |it: &Prompted| it.seen.by.has(Trust::Authoritative);
+        let known = prompts
+            .iter()
+            .position(|it| fits(it) && it.size == size)
+            .or_else(|| prompts.iter().position(|it| self.overshadowed && streams(it) && fits(it)));
+        if let Some(known) = known {
+            let seen = &mut self.ledger_mut().prompts[known].seen;
+            seen.by.add(trust);
+            return Answer::Confirms(seen.seq);
+        }
+        if self.overshadowed && prompts.iter().any(streams) {
+            return Answer::Confirms(Seq(0));
+        }
+        let answer = self.news(data);
+        let seen = self.sighting(answer.seq());
+        let prompts = &mut self.ledger_mut().prompts;
+        push(prompts, bound::PROMPTS, Prompted { size, seen }, |_| true);
         answer
     }
 

@@ -5,6 +5,7 @@
 //! here.
 
 pub(crate) mod facts;
+pub(crate) mod held;
 mod message;
 mod occasion;
 mod recognise;

@@ -1,9 +1,10 @@
 //! Compactions and retries: things without an id, told apart by their time.
 
 use crate::event::{ApiRetry, CompactionEnded, CompactionStarted};
-use crate::id::TurnId;
+use crate::id::{Seq, TurnId};
 use crate::state::Answer;
 use crate::state::bound::{self, push};
+use crate::state::identity::held::{End, Thing};
 use crate::state::intake::Intake;
 use crate::state::ledger::{Compaction, Retry};
 use crate::state::rules::SKEW;
@@ -29,7 +30,7 @@ impl Intake<'_> {
         let trust = self.trust;
         let heard = |it: &Compaction| it.started.is_some_and(|started| started.by.has(trust));
         if let Some(index) = self.compaction(heard) {
-            let sighting = self.sighting(crate::id::Seq(0));
+            let sighting = self.sighting(Seq(0));
             let started = self.ledger_mut().compactions[index].started.get_or_insert(sighting);
             started.by.add(trust);
             return Answer::Confirms(started.seq);
@@ -43,7 +44,9 @@ impl Intake<'_> {
     /// `compaction.ended`.
     pub(crate) fn compaction_ended(&mut self, data: CompactionEnded) -> Answer {
         let trust = self.trust;
-        let heard = |it: &Compaction| it.ended.is_some_and(|ended| ended.by.has(trust));
+        // An end that was only concluded, or is held back, is not told yet.
+        let heard =
+            |it: &Compaction| it.ended.is_some_and(|ended| ended.seq.0 != 0 && ended.by.has(trust));
         if let Some(index) = self.compaction(heard) {
             if let Some(ended) = &mut self.ledger_mut().compactions[index].ended
                 && ended.seq.0 != 0
@@ -51,7 +54,14 @@ impl Intake<'_> {
                 ended.by.add(trust);
                 return Answer::Confirms(ended.seq);
             }
-            let answer = self.news(data);
+            let started = self.ledger().compactions[index].started;
+            let answer = if self.leaves_to_stream(started) {
+                self.hold(Thing::Compaction, End::Compaction(data));
+                Answer::Confirms(Seq(0))
+            } else {
+                self.drop_held(Thing::Compaction);
+                self.news(data)
+            };
             let ended = self.sighting(answer.seq());
             self.ledger_mut().compactions[index].ended = Some(ended);
             return answer;
@@ -64,7 +74,7 @@ impl Intake<'_> {
 
     /// The conversation goes on after a compaction whose end is not told yet.
     pub(crate) fn settle_compaction(&mut self) {
-        let sighting = self.sighting(crate::id::Seq(0));
+        let sighting = self.sighting(Seq(0));
         if let Some(index) = self.compaction(|_| true) {
             self.ledger_mut().compactions[index].ended.get_or_insert(sighting);
         }

@@ -20,7 +20,7 @@ impl Intake<'_> {
         let named = data.call.as_ref().is_some_and(|call| !call.is_empty());
         let (known, call) = self.recognise(&data);
         if let Some(index) = known
-            && !(self.ledger().requests[index].hearsay && !self.overshadowed)
+            && (self.overshadowed || !self.ledger().requests[index].hearsay)
         {
             let (given, input) = (data.request, self.hints.input);
             let request = &mut self.ledger_mut().requests[index];

@@ -148,6 +148,7 @@ impl Intake<'_> {
             self.ledger_mut().starts[index].said_over = Some(at);
             return Answer::Confirms(Seq(0));
         }
+        self.release_all();
         data.process = process.or(self.ledger().starts[index].process);
         let reason = data.reason;
         let last = self.ledger().starts.iter().filter(|start| start.ended.is_none()).count() == 1;
@@ -242,6 +243,7 @@ impl Intake<'_> {
     /// The process goes on with another session, `next`, that began as `how` says.
     pub(crate) fn leave_for(&mut self, next: NativeId, how: StartSource, process: ProcessRef) {
         let Some(index) = self.ending_start(Some(process)) else { return };
+        self.release_all();
         let last = self.ledger().starts.iter().filter(|start| start.ended.is_none()).count() == 1;
         if last {
             self.close_session();

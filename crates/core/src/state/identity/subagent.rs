@@ -3,9 +3,10 @@
 use jiff::{SignedDuration, Timestamp};
 
 use crate::event::{Body, Scope, SubagentEnded, SubagentStarted, Trust};
-use crate::id::ScopeId;
+use crate::id::{ScopeId, Seq};
 use crate::state::Answer;
 use crate::state::bound::{self, push};
+use crate::state::identity::held::{End, Thing};
 use crate::state::identity::request::WITHDRAWN;
 use crate::state::intake::Intake;
 use crate::state::ledger::Child;
@@ -69,7 +70,7 @@ impl Intake<'_> {
     pub(crate) fn subagent_started(&mut self, data: SubagentStarted) -> Answer {
         let trust = self.trust;
         let Scope::Child(scope) = self.scope.clone() else { return self.news(data) };
-        let index = self.child_index(&scope).unwrap_or_else(|| self.add_child(scope));
+        let index = self.child_index(&scope).unwrap_or_else(|| self.add_child(scope.clone()));
         let child = &mut self.ledger_mut().children[index];
         if data.background {
             child.background = Some(true);
@@ -80,6 +81,10 @@ impl Intake<'_> {
             child.call.clone_from(&data.call);
         }
         let again = child.ended.is_some_and(|ended| child.since > ended.at);
+        if again {
+            self.release(Thing::Subagent(&scope));
+        }
+        let child = &mut self.ledger_mut().children[index];
         if let Some(started) = child.started.as_mut().filter(|_| !again) {
             started.by.add(trust);
             return Answer::Confirms(started.seq);
@@ -102,11 +107,20 @@ impl Intake<'_> {
         let index = self.child_index(&scope).unwrap_or_else(|| self.add_child(scope.clone()));
         self.child_is_over(index, self.at);
         let child = &mut self.ledger_mut().children[index];
+        let started = child.started;
         if let Some(ended) = &mut child.ended {
             ended.by.add(trust);
-            return Answer::Confirms(ended.seq);
+            if ended.seq.0 != 0 {
+                return Answer::Confirms(ended.seq);
+            }
         }
-        let answer = self.news(data);
+        let answer = if self.leaves_to_stream(started) {
+            self.hold(Thing::Subagent(&scope), End::Subagent(data));
+            Answer::Confirms(Seq(0))
+        } else {
+            self.drop_held(Thing::Subagent(&scope));
+            self.news(data)
+        };
         let ended = self.sighting(answer.seq());
         self.ledger_mut().children[index].ended = Some(ended);
         answer

@@ -1,9 +1,10 @@
 //! Tool calls, by call id.
 
-use crate::event::{ToolEnded, ToolProgress, ToolStarted};
+use crate::event::{DecidedBy, Decision, ToolEnded, ToolProgress, ToolStarted};
 use crate::id::{CallId, Seq};
 use crate::state::Answer;
 use crate::state::bound::{self, push};
+use crate::state::identity::held::{End, Thing};
 use crate::state::intake::Intake;
 use crate::state::ledger::{Call, Settled};
 
@@ -64,7 +65,7 @@ impl Intake<'_> {
     }
 
     /// `tool.ended`. The request about the call, if one is open, is settled by it.
-    pub(crate) fn tool_ended(&mut self, data: ToolEnded) -> Answer {
+    pub(crate) fn tool_ended(&mut self, mut data: ToolEnded) -> Answer {
         let trust = self.trust;
         let id = data.call.clone();
         let tool = data.tool.clone();
@@ -74,8 +75,11 @@ impl Intake<'_> {
         } else {
             Settled::by_tool(data.outcome, data.decision, data.decided_by)
         };
+        self.take_decision(&mut data);
         let index = self.call_index(&id);
         let told = !self.hints.evidence_only;
+        let started = index.and_then(|index| self.ledger().calls[index].started);
+        let leaves = self.leaves_to_stream(started);
         if let Some(index) = index
             && let Some(ended) = &mut self.ledger_mut().calls[index].ended
         {
@@ -83,6 +87,11 @@ impl Intake<'_> {
             if ended.seq.0 != 0 || !told {
                 return Answer::Confirms(ended.seq);
             }
+            if leaves {
+                self.hold(Thing::Tool(&id), End::Tool(Box::new(data)));
+                return Answer::Confirms(Seq(0));
+            }
+            self.drop_held(Thing::Tool(&id));
             let answer = self.news(data);
             let call = &mut self.ledger_mut().calls[index];
             call.settled = Some(settled);
@@ -98,7 +107,12 @@ impl Intake<'_> {
         }
         self.reconsider(&id);
         self.settle_requests("call", settled, |request| request.call.as_ref() == Some(&id));
-        let answer = self.news(data);
+        let answer = if leaves {
+            self.hold(Thing::Tool(&id), End::Tool(Box::new(data)));
+            Answer::Confirms(Seq(0))
+        } else {
+            self.news(data)
+        };
         let ended = self.sighting(answer.seq());
         if let Some(index) = self.call_index(&id) {
             let call = &mut self.ledger_mut().calls[index];
@@ -106,6 +120,23 @@ impl Intake<'_> {
             call.settled = Some(settled);
         }
         answer
+    }
+
+    /// How the request about the call was settled tells who let it run, or did not.
+    fn take_decision(&self, data: &mut ToolEnded) {
+        let requests = self.ledger().requests.iter().rev();
+        let mut about =
+            requests.filter(|it| it.closed.is_some() && it.call.as_ref() == Some(&data.call));
+        let Some(settled) = about.find_map(|request| request.settled) else { return };
+        if data.decision.is_none() && settled.decision != Decision::Unknown {
+            data.decision = Some(settled.decision);
+        }
+        if data.decided_by.is_none()
+            && settled.by != DecidedBy::Unknown
+            && data.decision == Some(settled.decision)
+        {
+            data.decided_by = Some(settled.by);
+        }
     }
 
     /// `tool.progress`: pieces come from one feed; what a lesser one repeats of a watched session is

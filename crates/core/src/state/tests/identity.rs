@@ -27,9 +27,9 @@ fn a_tool_call_seen_by_two_feeds_is_one() {
     let first = bench.stream(draft(200, tool("c1", "Bash")).input("a"));
     let second = bench.hook(draft(250, tool("c1", "Bash")).prompt("p1").input("a"));
     assert_eq!(second, Answer::Confirms(first.seq()));
-    let ended = bench.hook(draft(400, tool_end("c1", ToolOutcome::Ok)));
+    let ended = bench.stream(draft(400, tool_end("c1", ToolOutcome::Ok)));
     assert_eq!(
-        bench.stream(draft(420, tool_end("c1", ToolOutcome::Ok))),
+        bench.hook(draft(420, tool_end("c1", ToolOutcome::Ok))),
         Answer::Confirms(ended.seq())
     );
     assert_eq!((bench.count("tool.started"), bench.count("tool.ended")), (1, 1));
@@ -430,4 +430,80 @@ fn a_request_that_a_hook_saw_first_has_the_streams_id_and_both_names() {
         _ => None,
     });
     assert_eq!(resolved, Some("wire-1".into()));
+}
+
+fn says_human(message: &str, size: usize) -> MessageCompleted {
+    MessageCompleted { role: Role::User, text: Content::withheld(size), ..text(message, 0) }
+}
+
+#[test]
+fn a_human_prompt_is_told_once_whoever_hears_it_first() {
+    for hook_first in [true, false] {
+        let mut bench = Bench::default();
+        bench.hook(draft(0, start(StartSource::Startup)));
+        let hook = draft(300, says_human("p1", 20));
+        // Sent before the session had a name.
+        let stream = draft(100, says_human("line-1", 20));
+        let answers = if hook_first {
+            [bench.hook(hook), bench.see_at(Feed::Stream, stream, at(400))]
+        } else {
+            [bench.stream(stream), bench.hook(hook)]
+        };
+        assert_eq!(answers[1], Answer::Confirms(answers[0].seq()));
+        assert_eq!(bench.count("message.completed"), 1);
+        // The same words again are another prompt.
+        bench.stream(draft(5000, says_human("line-2", 20)));
+        bench.hook(draft(9000, says_human("p2", 20)));
+        assert_eq!(bench.count("message.completed"), 2);
+    }
+}
+
+#[test]
+fn where_the_stream_tells_prompts_what_a_hook_adds_is_no_prompt() {
+    let mut bench = opened();
+    bench.stream(draft(150, says_human("line-1", 20)));
+    bench.hook(draft(300, says_human("p1", 27)));
+    bench.hook(draft(400, says_human("p2", 99)));
+    assert_eq!(bench.count("message.completed"), 1);
+}
+
+#[test]
+fn a_prompt_that_no_stream_tells_is_told_by_the_hook() {
+    let mut bench = opened();
+    bench.hook(draft(300, says_human("p1", 20)));
+    bench.hook(draft(900, says_human("p2", 20)));
+    assert_eq!(bench.count("message.completed"), 2);
+}
+
+#[test]
+fn what_is_evidence_only_does_not_keep_a_value_from_being_told() {
+    let update = |mode: &str| SessionUpdated {
+        permission_mode: Some(mode.into()),
+        ..crate::state::identity::facts::none()
+    };
+    let mut bench = opened();
+    bench.hook(draft(200, update("plan")).quiet());
+    bench.stream(draft(300, update("plan")));
+    bench.hook(draft(400, update("plan")));
+    bench.stream(draft(500, ModeChanged { mode: "plan".into(), from: None }));
+    assert_eq!((bench.count("session.updated"), bench.count("mode.changed")), (1, 0));
+}
+
+#[test]
+fn a_mode_that_a_hook_saw_a_moment_ago_never_replaces_the_streams() {
+    let update = |mode: &str| SessionUpdated {
+        permission_mode: Some(mode.into()),
+        title: Some(Content::withheld(9)),
+        ..crate::state::identity::facts::none()
+    };
+    let mut bench = opened();
+    bench.hook(draft(150, update("plan")));
+    bench.stream(draft(200, update("plan")));
+    bench.stream(draft(500, ModeChanged { mode: "default".into(), from: None }));
+    let told = bench.events.len();
+    bench.hook(draft(550, update("plan")));
+    bench.hook(draft(560, ModeChanged { mode: "plan".into(), from: None }));
+    bench.hook(draft(600, update("default")));
+    assert_eq!(bench.events.len(), told);
+    assert_eq!(bench.state().permission_mode.as_deref(), Some("default"));
 }

@@ -2,6 +2,7 @@
 
 mod bench;
 mod field_cases;
+mod held;
 mod identity;
 mod lineage;
 mod many_orders;
