@@ -35,6 +35,10 @@ pub fn run(state: &Path, agent: &str) {
         spool::count_dropped(state, dropped);
         return;
     }
+    if payload.is_empty() {
+        // No agent says nothing: there is nothing to keep.
+        return;
+    }
     header.boot_id = process::boot_id();
     header.bytes = Some(payload.len() as u64);
     header.ancestors = process::ancestors(ANCESTORS);

@@ -50,7 +50,9 @@ mod tests {
             to: Status::Ended,
             waiting_for: None,
             background: 0,
+            activity: None,
             outcome: None,
+            error: None,
             because: Vec::new(),
         };
         let mode = ModeChanged { mode: "plan".into(), from: None };

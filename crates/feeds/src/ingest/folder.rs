@@ -7,12 +7,10 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::spool::{Dropped, FOLDER, is_spool_name, take_dropped};
+use crate::spool::{
+    Dropped, FAILED, FOLDER, Limits, bad_folder, is_spool_name, sweep_bad, take_dropped,
+};
 
-/// What is added to the name of a file on which a decoder has failed once.
-const FAILED: &str = "~1";
-/// Where files go that cannot be taken in.
-const BAD: &str = "bad";
 /// So many of them are kept, the newest.
 const MOST_BAD: usize = 64;
 /// No client writes a larger file.
@@ -127,8 +125,7 @@ impl Folder {
 
     /// Moves a file where it is not taken again, and keeps only the newest of those.
     pub(super) fn put_aside(&self, name: &Name) -> io::Result<()> {
-        let bad = self.path.join(BAD);
-        std::fs::create_dir_all(&bad)?;
+        let bad = bad_folder(&self.state)?;
         std::fs::rename(self.path.join(name.file()), bad.join(name.file()))?;
         let mut kept: Vec<PathBuf> =
             std::fs::read_dir(&bad)?.flatten().map(|entry| entry.path()).collect();
@@ -138,7 +135,13 @@ impl Folder {
             // A folder of that name stays; it is nobody's spool file.
             std::fs::remove_file(path).ok();
         }
+        sweep_bad(&self.state, Limits::default());
         Ok(())
+    }
+
+    /// Deletes what was put aside too long ago.
+    pub(super) fn tidy(&self) {
+        sweep_bad(&self.state, Limits::default());
     }
 }
 
@@ -182,12 +185,18 @@ mod tests {
         for name in folder.list().expect("names") {
             folder.put_aside(&name).expect("put aside");
         }
-        let bad = state.path().join(FOLDER).join(BAD);
+        let bad = bad_folder(state.path()).expect("a folder");
         let mut kept: Vec<_> = std::fs::read_dir(bad)
             .expect("a folder")
             .map(|entry| entry.expect("an entry").file_name())
             .collect();
         kept.sort_unstable();
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            let bad = state.path().join(FOLDER).join("bad");
+            assert_eq!(bad.metadata().expect("its mode").permissions().mode() & 0o777, 0o700);
+        }
         assert_eq!(kept.len(), 64);
         assert_eq!(kept[0], name(6).as_str());
         assert_eq!(folder.list().expect("names"), []);

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use linelamp_core::Draft;
@@ -29,10 +30,12 @@ struct Inner {
     ledger: Option<Arc<dyn Ledger>>,
     stats: IntakeStats,
     hands: Mutex<Hands>,
+    /// The ledger's last answer was an error.
+    is_waiting: AtomicBool,
 }
 
-/// Told once when a position is done with.
-type Done = Box<dyn FnOnce() + Send>;
+/// Told once when nobody holds a position any more, and whether it is durable; if not, it is nobody's again.
+type Done = Box<dyn FnOnce(bool) + Send>;
 
 #[derive(Default)]
 struct Hands {
@@ -61,6 +64,7 @@ impl Intake {
             ledger,
             stats: IntakeStats::default(),
             hands: Mutex::new(Hands::default()),
+            is_waiting: AtomicBool::new(false),
         }))
     }
 
@@ -90,11 +94,13 @@ impl Intake {
             && !asked.is_empty()
         {
             // Dropped before the end, be it by an error or with this future, `claims` gives all back.
-            let known = ledger.known(&asked).await?;
+            let known = ledger.known(&asked).await;
+            self.note_answer(known.as_ref().err());
+            let known = known?;
             for (position, is_known) in asked.into_iter().zip(known) {
                 if is_known {
                     claims.mine.remove(&position);
-                    self.release(&position);
+                    self.release(&position, true);
                     claims.known.insert(position);
                 }
             }
@@ -103,16 +109,28 @@ impl Intake {
         Ok(claims)
     }
 
-    /// Calls `done` when the position is released; false, and `done` is dropped, if nobody holds it.
+    /// Calls `done` when the position is released, with true if it is durable then; false, and `done` is dropped, if nobody holds it.
     pub(super) fn on_release(&self, position: &Position, done: Done) -> bool {
         let mut hands = self.hands();
         let waiting = hands.held.get_mut(position);
         waiting.map(|waiting| waiting.push(done)).is_some()
     }
 
-    fn release(&self, position: &Position) {
+    /// Logs the first error and the first answer after it: it is asked several times a second.
+    fn note_answer(&self, error: Option<&BoxError>) {
+        let was_waiting = self.0.is_waiting.swap(error.is_some(), Ordering::Relaxed);
+        match error {
+            Some(error) if !was_waiting => {
+                tracing::warn!(%error, "store cannot say what it has; input waits where it is");
+            }
+            None if was_waiting => tracing::info!("store answers again; input is taken"),
+            _ => {}
+        }
+    }
+
+    fn release(&self, position: &Position, is_durable: bool) {
         let waiting = self.hands().held.remove(position);
-        waiting.into_iter().flatten().for_each(|done| done());
+        waiting.into_iter().flatten().for_each(|done| done(is_durable));
     }
 
     fn hands(&self) -> std::sync::MutexGuard<'_, Hands> {
@@ -163,8 +181,8 @@ impl Claims {
         }
     }
 
-    /// Publishes a claimed input in one step. `done` is called once when it is durable, or at once where
-    /// there is no store.
+    /// Publishes a claimed input in one step. `done` is called once: with true when it is durable, or at
+    /// once where there is no store; with false if the store refused it, so that it must be read again.
     ///
     /// # Errors
     ///
@@ -174,24 +192,42 @@ impl Claims {
         publisher: &Publisher,
         position: &Position,
         drafts: Vec<Draft>,
-        done: impl FnOnce() + Send + 'static,
+        done: impl FnOnce(bool) + Send + 'static,
     ) -> Result<(), PublishError> {
         let intake = self.intake.clone();
         let count = drafts.len() as u64;
         intake.on_release(position, Box::new(done));
-        let committed = {
-            let (intake, position) = (intake.clone(), position.clone());
-            Committed(Box::new(move || {
-                if intake.0.ledger.is_none() {
-                    intake.hands().remember(position.clone());
-                }
-                intake.release(&position);
-            }))
-        };
+        let hold = Hold { intake: intake.clone(), position: position.clone(), is_durable: false };
+        let committed = Committed(Box::new(move || hold.commit()));
         publisher.publish_all(Some(position.clone()), drafts, Some(committed))?;
         self.mine.remove(position);
         intake.0.stats.drafts.add(count);
         Ok(())
+    }
+}
+
+/// A published input. Whoever drops it uncommitted, as a store does that has no room, gives it back.
+struct Hold {
+    intake: Intake,
+    position: Position,
+    is_durable: bool,
+}
+
+impl Hold {
+    fn commit(mut self) {
+        if self.intake.0.ledger.is_none() {
+            self.intake.hands().remember(self.position.clone());
+        }
+        self.is_durable = true;
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        if !self.is_durable {
+            self.intake.0.stats.given_back.add(1);
+        }
+        self.intake.release(&self.position, self.is_durable);
     }
 }
 

@@ -8,7 +8,7 @@ use std::collections::{HashSet, VecDeque};
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use linelamp_core::bus::{PublishError, Publisher};
@@ -35,6 +35,8 @@ use crate::spool::Reason;
 
 /// How often the folder is looked at even if nobody pokes.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// How often what was put aside is looked at for its age; clients do so too, now and then.
+const TIDY_EVERY: Duration = Duration::from_secs(600);
 /// So many files are read at once…
 const GROUP_FILES: usize = 128;
 /// …or until they have so many bytes.
@@ -131,14 +133,36 @@ impl From<PublishError> for Stop {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum After {
     Delete,
-    /// Something of it is in other hands: it is looked at again.
+    /// Something of it is in other hands, or the store had no room for it: it is looked at again.
     Keep,
     /// Something of it could not be read.
     PutAside,
 }
 
-/// A file all of whose drafts are durable.
+/// A file all of whose drafts are durable, or given back.
 type Landed = (Name, After);
+
+/// A wrapper's file on its way.
+struct Flying {
+    /// Those that have not landed.
+    batches: AtomicUsize,
+    /// None of them was given back.
+    is_durable: AtomicBool,
+    name: Name,
+    after: After,
+}
+
+impl Flying {
+    /// One batch is durable or given back; with the last one the file lands.
+    fn land(&self, is_durable: bool, landed: &mpsc::UnboundedSender<Landed>) {
+        self.is_durable.fetch_and(is_durable, Ordering::AcqRel);
+        if self.batches.fetch_sub(1, Ordering::AcqRel) == 1 {
+            let is_durable = self.is_durable.load(Ordering::Acquire);
+            let after = if is_durable { self.after } else { After::Keep };
+            drop(landed.send((self.name.clone(), after)));
+        }
+    }
+}
 
 struct Taker {
     folder: Folder,
@@ -150,6 +174,8 @@ struct Taker {
     decoders: HookDecoders,
     flying: HashSet<Arc<str>>,
     landed: (mpsc::UnboundedSender<Landed>, mpsc::UnboundedReceiver<Landed>),
+    /// Since the last pass began, a file landed that must be looked at again.
+    is_behind: bool,
     /// Files that are not looked at again by this daemon.
     left: HashSet<Arc<str>>,
     /// Who waits for the spool to settle, and the files each of them still waits for.
@@ -168,6 +194,7 @@ impl Taker {
             decoders: HookDecoders::new(options.drivers, options.reading, options.digester),
             flying: HashSet::new(),
             landed: mpsc::unbounded_channel(),
+            is_behind: false,
             left: HashSet::new(),
             settling: Vec::new(),
         }
@@ -178,6 +205,8 @@ impl Taker {
         mut asked: mpsc::UnboundedReceiver<oneshot::Sender<()>>,
         cancel: &CancellationToken,
     ) -> Result<(), Stop> {
+        let mut tidy = interval(TIDY_EVERY);
+        tidy.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut look = interval(LOOK_EVERY);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut waiting = Vec::new();
@@ -186,6 +215,10 @@ impl Taker {
                 () = cancel.cancelled() => return Ok(()),
                 _ = look.tick() => true,
                 () = self.pokes.next() => true,
+                _ = tidy.tick() => {
+                    on_disk(&self.folder, Folder::tidy).await?;
+                    false
+                }
                 Some(landed) = self.landed.1.recv() => {
                     self.land(landed).await?;
                     false
@@ -206,6 +239,7 @@ impl Taker {
 
     /// Takes everything that lies in the folder. False if something has to be tried again.
     async fn pass(&mut self, cancel: &CancellationToken) -> Result<bool, Stop> {
+        self.is_behind = false;
         self.tell_dropped().await?;
         let mut names: VecDeque<Name> = match on_disk(&self.folder, Folder::list).await? {
             Ok(names) => names.into(),
@@ -214,6 +248,13 @@ impl Taker {
                 return Ok(false);
             }
         };
+        if !self.settling.is_empty() {
+            // What somebody else took away is not waited for.
+            let there: HashSet<&Arc<str>> = names.iter().map(|name| &name.base).collect();
+            for (files, _) in &mut self.settling {
+                files.retain(|file| there.contains(file) || self.flying.contains(file));
+            }
+        }
         names.retain(|name| !self.flying.contains(&name.base) && !self.left.contains(&name.base));
         let mut is_complete = true;
         let mut reading = self.read_group(&mut names);
@@ -229,7 +270,7 @@ impl Taker {
                 self.land(landed).await?;
             }
         }
-        Ok(is_complete)
+        Ok(is_complete && !self.is_behind)
     }
 
     /// Begins to read the next files.
@@ -274,13 +315,8 @@ impl Taker {
         }
         let positions =
             contents.iter().flat_map(|(_, content)| content.positions()).cloned().collect();
-        let mut claims = match self.intake.claim(positions).await {
-            Ok(claims) => claims,
-            Err(error) => {
-                tracing::warn!(%error, "store cannot say what it has; the spool waits");
-                return Ok(false);
-            }
-        };
+        // Nothing can be said of them now: they are asked about again at the next look.
+        let Ok(mut claims) = self.intake.claim(positions).await else { return Ok(false) };
         let mut is_complete = true;
         for (name, content) in contents {
             is_complete &= match content {
@@ -314,10 +350,15 @@ impl Taker {
                 self.intake.stats().panics.add(1);
                 return self.after_panic(name).await;
             }
-            Err(problem) => {
-                if matches!(problem, Undecoded::Malformed) {
-                    self.intake.stats().malformed.add(1);
-                }
+            Err(Undecoded::NoDecoder(agent)) => {
+                // Content that nobody asked for is not kept, not even aside.
+                tracing::debug!(file = %name.base, %agent, "nobody here reads this agent's hooks");
+                self.intake.stats().unread.add(1);
+                self.is_done(name);
+                return Ok(true);
+            }
+            Err(problem @ Undecoded::Malformed) => {
+                self.intake.stats().malformed.add(1);
                 self.put_aside(name, &problem.to_string()).await?;
                 return Ok(true);
             }
@@ -343,7 +384,10 @@ impl Taker {
         }
         self.flying.insert(Arc::clone(&name.base));
         let landed = self.landed.0.clone();
-        let done = move || drop(landed.send((name, After::Delete)));
+        let done = move |is_durable: bool| {
+            let after = if is_durable { After::Delete } else { After::Keep };
+            drop(landed.send((name, after)));
+        };
         claims.publish(&self.hooks, &file.position, drafts, done)?;
         Ok(true)
     }
@@ -380,13 +424,13 @@ impl Taker {
         self.intake.stats().files.add(1);
         self.flying.insert(Arc::clone(&name.base));
         // One more than there are batches, so that the file does not land before all are on their way.
-        let flying = Arc::new((AtomicUsize::new(mine.len() + 1), name));
+        let flying = Arc::new(Flying {
+            batches: AtomicUsize::new(mine.len() + 1),
+            is_durable: AtomicBool::new(true),
+            name,
+            after,
+        });
         let landed = self.landed.0.clone();
-        let land = move |flying: &(AtomicUsize, Name)| {
-            if flying.0.fetch_sub(1, Ordering::AcqRel) == 1 {
-                drop(landed.send((flying.1.clone(), after)));
-            }
-        };
         let moment = Moment::now(self.boot_id.clone());
         for (position, mut batch) in mine {
             ready(&self.wrappers, cancel).await?;
@@ -394,10 +438,11 @@ impl Taker {
             let refused = admit(&mut batch.drafts, &position, step_ms, Timestamp::now());
             self.intake.stats().refused.add(refused);
             self.intake.stats().batches.add(1);
-            let (land, flying) = (land.clone(), Arc::clone(&flying));
-            claims.publish(&self.wrappers, &position, batch.drafts, move || land(&flying))?;
+            let (flying, landed) = (Arc::clone(&flying), landed.clone());
+            let done = move |is_durable| flying.land(is_durable, &landed);
+            claims.publish(&self.wrappers, &position, batch.drafts, done)?;
         }
-        land(&flying);
+        flying.land(true, &landed);
         Ok(after != After::Keep)
     }
 
@@ -407,9 +452,14 @@ impl Taker {
         let mut next = Some(first);
         while let Some((name, after)) = next {
             self.flying.remove(&name.base);
+            if after != After::Keep {
+                for (files, _) in &mut self.settling {
+                    files.remove(&name.base);
+                }
+            }
             match after {
                 After::Delete => delete.push(name),
-                After::Keep => {}
+                After::Keep => self.is_behind = true,
                 After::PutAside => self.put_aside(name, "part of it is not readable").await?,
             }
             next = self.landed.1.try_recv().ok();
@@ -422,10 +472,6 @@ impl Taker {
     }
 
     fn answer_settled(&mut self) {
-        let flying = &self.flying;
-        for (files, _) in &mut self.settling {
-            files.retain(|file| flying.contains(file));
-        }
         for (_, answer) in self.settling.extract_if(.., |(files, _)| files.is_empty()) {
             // Whoever asked may have gone.
             answer.send(()).ok();

@@ -36,6 +36,10 @@ counters! {
     known,
     /// Drafts published or given as evidence.
     drafts,
+    /// Inputs published that the store then refused for want of room: they are read again later.
+    given_back,
+    /// Hook payloads deleted unread because nobody here reads that agent's hooks.
+    unread,
     /// Drafts of kinds that a client may not send.
     refused,
     /// Files put aside as unreadable.

@@ -20,6 +20,7 @@ use linelamp_core::feed::{Feed, FeedContext, FeedError};
 use linelamp_core::sink::{BoxError, BoxFuture};
 use linelamp_core::{Draft, Timestamp};
 use serde::{Deserialize, Serialize};
+use serde_json::error::Category;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{UnixListener, UnixStream};
@@ -150,6 +151,10 @@ impl Host {
                 stats.lost_connections.add(1);
                 tracing::info!(instance, %error, "wrapper is lost");
             }
+            Err(End::Refused(number)) => {
+                stats.lost_connections.add(1);
+                tracing::info!(instance, number, "wrapper is to send a batch again");
+            }
             Err(End::Bad(error)) => {
                 stats.bad_connections.add(1);
                 tracing::warn!(instance, error = chain(&*error), "wrapper's connection is ended");
@@ -166,8 +171,18 @@ enum End {
     Cancelled,
     /// The transport failed.
     Lost(io::Error),
+    /// The store had no room for this batch. A wrapper that comes again sends whatever was not
+    /// acknowledged, and is then waited with until there is room.
+    Refused(u64),
     /// Its other side does not speak as it should.
     Bad(BoxError),
+}
+
+/// What became of a batch.
+#[derive(Clone, Copy, Debug)]
+enum Word {
+    Durable(u64),
+    Refused(u64),
 }
 
 impl From<LineError> for End {
@@ -190,8 +205,6 @@ impl From<BatchError> for End {
 struct Hello {
     linelamp: u64,
     role: String,
-    #[serde(default)]
-    version: String,
     instance: String,
 }
 
@@ -209,8 +222,8 @@ struct Connection<'a> {
     host: &'a Host,
     instance: String,
     write: OwnedWriteHalf,
-    /// Numbers of batches as they become durable.
-    committed: (mpsc::UnboundedSender<u64>, mpsc::UnboundedReceiver<u64>),
+    /// What becomes of its batches.
+    committed: (mpsc::UnboundedSender<Word>, mpsc::UnboundedReceiver<Word>),
     acks: Acks,
     has_ended: bool,
     counts: Counts,
@@ -226,7 +239,7 @@ impl Connection<'_> {
             tokio::select! {
                 biased;
                 () = host.cancel.cancelled() => return Err(End::Cancelled),
-                Some(number) = self.committed.1.recv() => self.acknowledge(number).await?,
+                Some(word) = self.committed.1.recv() => self.acknowledge(word).await?,
                 line = next_line(&host.publisher, &mut lines) => {
                     let Some(line) = line? else { break };
                     match Message::read(line)? {
@@ -249,7 +262,7 @@ impl Connection<'_> {
         let line = line.map_err(|_| End::Bad("wrapper says nothing".into()))??;
         let Some(line) = line else { return Ok(false) };
         let hello: Hello = serde_json::from_slice(line)
-            .map_err(|error| End::Bad(format!("first line is no greeting: {error}").into()))?;
+            .map_err(|error| End::Bad(format!("no greeting: {}", place(&error)).into()))?;
         // Said before the other side is judged: so it knows whom it talks to.
         self.say(&Welcome {
             linelamp: FORMAT,
@@ -259,10 +272,8 @@ impl Connection<'_> {
         })
         .await?;
         if hello.linelamp != FORMAT || hello.role != "wrap" || !is_instance(&hello.instance) {
-            let error = format!(
-                "a {:?} of version {:?} with protocol {} is no wrapper of ours",
-                hello.role, hello.version, hello.linelamp
-            );
+            let error =
+                format!("whoever speaks protocol {} here is no wrapper of ours", hello.linelamp);
             return Err(End::Bad(error.into()));
         }
         self.instance = hello.instance;
@@ -285,27 +296,24 @@ impl Connection<'_> {
         self.has_ended |= drafts.iter().any(ends_a_session);
         let place = position(&self.instance, number);
         let committed = self.committed.0.clone();
-        let done = move || {
+        let done = move |is_durable: bool| {
+            let word = if is_durable { Word::Durable(number) } else { Word::Refused(number) };
             // Nobody listens any more: then nobody waits for it.
-            committed.send(number).ok();
+            committed.send(word).ok();
         };
         loop {
             let claims = tokio::select! {
                 () = host.cancel.cancelled() => return Err(End::Cancelled),
                 claims = host.intake.claim(vec![place.clone()]) => claims,
             };
-            let mut claims = match claims {
-                Ok(claims) => claims,
-                Err(error) => {
-                    tracing::warn!(%error, "store cannot say what it has; wrappers wait");
-                    tokio::select! {
-                        () = host.cancel.cancelled() => return Err(End::Cancelled),
-                        () = tokio::time::sleep(STORE_PAUSE) => continue,
-                    }
+            let Ok(mut claims) = claims else {
+                tokio::select! {
+                    () = host.cancel.cancelled() => return Err(End::Cancelled),
+                    () = tokio::time::sleep(STORE_PAUSE) => continue,
                 }
             };
             match claims.of(&place) {
-                Claim::Known => done(),
+                Claim::Known => done(true),
                 Claim::Mine => {
                     stats.refused.add(admit(&mut drafts, &place, 0, Timestamp::now()));
                     stats.batches.add(1);
@@ -322,14 +330,18 @@ impl Connection<'_> {
     }
 
     /// Tells the wrapper how far everything is durable.
-    async fn acknowledge(&mut self, first: u64) -> Result<(), End> {
+    async fn acknowledge(&mut self, first: Word) -> Result<(), End> {
         #[derive(Serialize)]
         struct Ack {
             committed: u64,
         }
-        let mut upto = self.acks.done(first);
-        while let Ok(number) = self.committed.1.try_recv() {
-            upto = self.acks.done(number).or(upto);
+        let (mut upto, mut next) = (None, Some(first));
+        while let Some(word) = next {
+            match word {
+                Word::Durable(number) => upto = self.acks.done(number).or(upto),
+                Word::Refused(number) => return Err(End::Refused(number)),
+            }
+            next = self.committed.1.try_recv().ok();
         }
         match upto {
             Some(committed) => self.say(&Ack { committed }).await,
@@ -400,19 +412,61 @@ fn check_peer(stream: &UnixStream) -> Result<(), BoxError> {
     if peer == own { Ok(()) } else { Err(format!("peer is user {peer}, not {own}").into()) }
 }
 
+/// An error and its causes, without anything of the line itself: what JSON says of what it did not expect
+/// may quote it, and lines hold content.
 fn chain(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        text = format!("{text}: {error}");
-        source = error.source();
+    let mut text = String::new();
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if !text.is_empty() {
+            text.push_str(": ");
+        }
+        match error.downcast_ref::<serde_json::Error>() {
+            Some(json) => return text + &place(json),
+            None => text.push_str(&error.to_string()),
+        }
+        next = error.source();
     }
     text
+}
+
+/// What kind of error it is, and where.
+fn place(error: &serde_json::Error) -> String {
+    let kind = match error.classify() {
+        Category::Io => "failed reading",
+        Category::Syntax => "no JSON",
+        Category::Data => "not as expected",
+        Category::Eof => "cut short",
+    };
+    format!("{kind} at line {} column {}", error.line(), error.column())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_logged_of_a_bad_line_quotes_nothing_of_it() {
+        let draft = r#"{"session":{"agent":"a","id":"s"},"at":"2026-01-01T00:00:00Z","kind":"mode.changed","data":"the private words"}"#;
+        let lines = [
+            r#"{"n":"the private words"}"#.to_owned(),
+            r#"{"n":1,"counts":"the private words"}"#.to_owned(),
+            format!(r#"{{"n":1,"drafts":[{draft}]}}"#),
+        ];
+        for line in lines {
+            let error = Message::read(line.as_bytes()).expect_err("a bad line");
+            let mut quoted = error.to_string();
+            let mut source = std::error::Error::source(&error);
+            while let Some(error) = source {
+                quoted.push_str(&error.to_string());
+                source = error.source();
+            }
+            assert!(quoted.contains("private"), "the test is none: {quoted}");
+            let logged = chain(&error);
+            assert!(!logged.contains("private"), "{logged}");
+            assert!(logged.contains("not as expected at line 1 column "), "{logged}");
+        }
+    }
 
     #[test]
     fn an_acknowledgement_covers_everything_up_to_its_number() {

@@ -11,6 +11,11 @@ use linelamp_core::driver::HookContext;
 use linelamp_core::process::{ProcessExit, ProcessRef};
 use serde_json::{Map, Value, json};
 
+#[cfg(unix)]
+use super::unix as platform;
+#[cfg(windows)]
+use super::windows as platform;
+
 /// A stream of the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Stream {
@@ -77,7 +82,10 @@ impl Folder {
     pub(super) fn meta(&self, meta: &Value) -> io::Result<()> {
         let mut text = serde_json::to_vec_pretty(meta)?;
         text.push(b'\n');
-        std::fs::write(self.path.join("meta.json"), text)
+        let mut options = OpenOptions::new();
+        platform::make_private(options.write(true).create(true).truncate(true))
+            .open(self.path.join("meta.json"))?
+            .write_all(&text)
     }
 
     /// The process began.
@@ -215,5 +223,5 @@ impl StreamFile {
 }
 
 fn create(folder: &Path, name: &str) -> io::Result<File> {
-    OpenOptions::new().write(true).create_new(true).open(folder.join(name))
+    platform::make_private(OpenOptions::new().write(true).create_new(true)).open(folder.join(name))
 }

@@ -17,5 +17,7 @@ mod write;
 
 pub use self::error::SpoolError;
 pub use self::header::{FORMAT, Header, Role, read_header};
+pub(crate) use self::sweep::sweep_bad;
 pub use self::sweep::{Dropped, Limits, Reason, count_dropped, sweep, take_dropped};
+pub(crate) use self::write::{FAILED, bad_folder};
 pub use self::write::{FOLDER, is_spool_name, write};

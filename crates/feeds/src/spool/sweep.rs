@@ -14,7 +14,7 @@ use super::header::{Header, read_header};
 use super::unix as platform;
 #[cfg(windows)]
 use super::windows as platform;
-use super::write::{FOLDER, list, pid_in};
+use super::write::{FOLDER, list, list_bad, pid_in};
 use crate::process;
 
 /// Where the counts are kept until the daemon takes them.
@@ -64,7 +64,8 @@ pub struct Dropped {
     pub bytes: u64,
 }
 
-/// Drops what is over the limits and counts it. Also removes temporary files of clients that died.
+/// Drops what is over the limits and counts it. Also removes temporary files of clients that died, and
+/// what was put aside and is over the same limits.
 pub fn sweep(state: &Path, limits: Limits) -> Vec<Dropped> {
     let (files, temporary) = list(state);
     for path in temporary {
@@ -73,15 +74,42 @@ pub fn sweep(state: &Path, limits: Limits) -> Vec<Dropped> {
         }
     }
 
+    let dropped = drop_over(files, limits, |_| false);
+    for count in &dropped {
+        count_dropped(state, *count);
+    }
+    sweep_bad(state, limits);
+    dropped
+}
+
+/// Drops what was put aside and is over the limits. Not counted: it was when it was put aside.
+pub(crate) fn sweep_bad(state: &Path, limits: Limits) {
+    // What has no header that says when it was written has its file's time.
+    let is_old_file = |path: &Path| {
+        let time = path.symlink_metadata().and_then(|metadata| metadata.modified());
+        time.is_ok_and(|time| time.elapsed().is_ok_and(|age| age > limits.age))
+    };
+    drop_over(list_bad(state), limits, is_old_file);
+}
+
+/// Drops what is over the limits among `files`, oldest first. `is_old_file` decides where the header does
+/// not say how old a file is.
+fn drop_over(
+    files: Vec<PathBuf>,
+    limits: Limits,
+    is_old_file: impl Fn(&Path) -> bool,
+) -> Vec<Dropped> {
     let mut kept: Vec<(PathBuf, u64)> = files
         .into_iter()
-        .filter_map(|path| path.metadata().ok().map(|metadata| (path, metadata.len())))
+        .filter_map(|path| path.symlink_metadata().ok().map(|metadata| (path, metadata.len())))
         .collect();
     let mut dropped = Vec::new();
     let (boot, now) = (process::boot_id(), process::boottime_ns());
     let young = kept
         .iter()
-        .position(|(path, _)| !is_older(path, limits.age, boot.as_deref(), now))
+        .position(|(path, _)| {
+            !is_older(path, limits.age, boot.as_deref(), now).unwrap_or_else(|| is_old_file(path))
+        })
         .unwrap_or(kept.len());
     dropped.extend(remove(kept.drain(..young), Reason::Age));
 
@@ -95,10 +123,6 @@ pub fn sweep(state: &Path, limits: Limits) -> Vec<Dropped> {
         })
         .unwrap_or(kept.len());
     dropped.extend(remove(kept.drain(..fits), Reason::Bytes));
-
-    for count in &dropped {
-        count_dropped(state, *count);
-    }
     dropped
 }
 
@@ -136,17 +160,19 @@ fn remove(files: impl Iterator<Item = (PathBuf, u64)>, reason: Reason) -> Option
     (count.files > 0).then_some(count)
 }
 
-fn is_older(path: &Path, age: Duration, boot: Option<&str>, now: Option<u64>) -> bool {
-    let Some(now) = now else { return false };
-    let written = match header_of(path) {
-        Some(header) if header.boot_id.as_deref() == boot => header.boottime_ns,
-        Some(_) => Some(0),
-        None => None,
-    };
-    written.is_some_and(|written| u128::from(now.saturating_sub(written)) > age.as_nanos())
+/// Whether a file is older by the boot's clock; none if that cannot be told.
+fn is_older(path: &Path, age: Duration, boot: Option<&str>, now: Option<u64>) -> Option<bool> {
+    let now = now?;
+    let header = header_of(path)?;
+    let written = if header.boot_id.as_deref() == boot { header.boottime_ns? } else { 0 };
+    Some(u128::from(now.saturating_sub(written)) > age.as_nanos())
 }
 
 fn header_of(path: &Path) -> Option<Header> {
+    // A pipe would be waited for.
+    if !path.symlink_metadata().ok()?.is_file() {
+        return None;
+    }
     let mut start = Vec::new();
     std::fs::File::open(path).ok()?.take(LONGEST_HEADER).read_to_end(&mut start).ok()?;
     match read_header(&start) {
@@ -226,6 +252,40 @@ mod tests {
         assert_eq!(sweep(state.path(), limits).len(), 1);
         assert_eq!(names(state.path()), [] as [&str; 0]);
         assert_eq!(take_dropped(state.path()).len(), 2);
+    }
+
+    #[test]
+    fn what_was_put_aside_keeps_to_the_same_limits_with_a_header_or_without() {
+        let state = tempfile::tempdir().expect("a folder");
+        let (now, boot) = (process::boottime_ns().expect("a clock"), process::boot_id());
+        let bad = super::super::bad_folder(state.path()).expect("a folder");
+        let aside = |name: &str, to: &str| {
+            std::fs::rename(state.path().join(FOLDER).join(name), bad.join(to)).expect("moved");
+        };
+        let left = || list_bad(state.path()).len();
+        let day = Duration::from_secs(24 * 60 * 60);
+        let old = put(state.path(), 1, 0, Some("an earlier boot".into()), 10);
+        aside(&old, &format!("{old}~1"));
+        let broken = put(state.path(), 2, now, boot.clone(), 10);
+        aside(&broken, &broken);
+        let file = std::fs::File::create(bad.join(&broken)).expect("a file without a header");
+        let fresh = put(state.path(), 3, now, boot, 1_000);
+        aside(&fresh, &fresh);
+        std::fs::write(bad.join("a note"), "of somebody's").expect("a file");
+
+        let limits = Limits { age: Duration::from_nanos(1), bytes: 10_000 };
+        file.set_modified(std::time::SystemTime::now() + day).expect("set");
+        assert_eq!(sweep(state.path(), Limits { age: day * 9_999, ..limits }), []);
+        assert_eq!(left(), 3);
+        sweep_bad(state.path(), limits);
+        assert_eq!(left(), 2, "the old one is gone, and the next is of tomorrow");
+        file.set_modified(std::time::SystemTime::now() - day * 2).expect("set");
+        sweep(state.path(), Limits { age: day, ..limits });
+        assert_eq!(list_bad(state.path()), [bad.join(&fresh)]);
+        sweep(state.path(), Limits { age: day, bytes: 500 });
+        assert_eq!(left(), 0);
+        assert!(bad.join("a note").exists());
+        assert_eq!(take_dropped(state.path()), [], "it was counted when it was put aside");
     }
 
     #[test]

@@ -20,6 +20,12 @@ use super::windows as platform;
 /// The spool's folder within the state folder.
 pub const FOLDER: &str = "spool";
 
+/// Where the daemon puts files that cannot be taken in, within [`FOLDER`].
+const BAD: &str = "bad";
+
+/// What the daemon adds to the name of a file on which a decoder has failed once.
+pub(crate) const FAILED: &str = "~1";
+
 /// One write in so many sweeps, chosen by the name's random part.
 const SWEEP_ONE_IN: u64 = 256;
 
@@ -67,6 +73,26 @@ pub fn is_spool_name(name: &OsStr) -> bool {
             && digits(parts.next(), 16)
             && parts.next().is_none()
     })
+}
+
+/// The folder for what cannot be taken in, made if it is missing.
+pub(crate) fn bad_folder(state: &Path) -> io::Result<PathBuf> {
+    let folder = state.join(FOLDER).join(BAD);
+    platform::create_private_folder(&folder)?;
+    Ok(folder)
+}
+
+/// All files that were put aside, oldest first by name.
+pub(super) fn list_bad(state: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(state.join(FOLDER).join(BAD)) else { return Vec::new() };
+    let is_ours = |name: &OsStr| {
+        let name = name.to_str().unwrap_or_default();
+        is_spool_name(OsStr::new(name.strip_suffix(FAILED).unwrap_or(name)))
+    };
+    let files = entries.flatten().filter(|entry| is_ours(&entry.file_name()));
+    let mut paths: Vec<_> = files.map(|entry| entry.path()).collect();
+    paths.sort_unstable();
+    paths
 }
 
 /// The pid in a spool name or temporary name.

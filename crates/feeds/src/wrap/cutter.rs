@@ -5,6 +5,7 @@
 //! budget allows. The budget fills with time: it passes everything that an agent says at its own pace
 //! and a burst of some size, and makes a flood cost next to nothing. Lines are not parsed here.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -77,28 +78,39 @@ impl Cutter {
 
     /// Looks at a chunk that was read at `at` and has been forwarded.
     pub(super) fn feed(&mut self, mut chunk: &[u8], at: Timestamp) {
-        if self.tap.is_closed() {
-            return;
-        }
-        self.fill_allowance(Instant::now());
-        let mut block = self.block(at);
-        while let Some(end) = memchr(b'\n', chunk) {
-            let (head, rest) = chunk.split_at(end);
-            chunk = rest.get(1..).unwrap_or_default();
-            self.close_line(head, &mut block);
-        }
-        self.hold(chunk);
-        self.hand_over(block);
+        self.look(at, |cutter, block| {
+            cutter.fill_allowance(Instant::now());
+            while let Some(end) = memchr(b'\n', chunk) {
+                let (head, rest) = chunk.split_at(end);
+                chunk = rest.get(1..).unwrap_or_default();
+                cutter.close_line(head, block);
+            }
+            cutter.hold(chunk);
+        });
     }
 
     /// The stream is over: a last line counts without its newline.
     pub(super) fn finish(&mut self, at: Timestamp) {
+        self.look(at, |cutter, block| {
+            cutter.close_line(&[], block);
+            cutter.tell_gap(block);
+        });
+    }
+
+    /// Bytes go on being forwarded whatever a driver does here: if it panics, what was kept before is
+    /// handed over, and no line is looked at any more.
+    fn look(&mut self, at: Timestamp, cut: impl FnOnce(&mut Self, &mut Block)) {
         if self.tap.is_closed() {
             return;
         }
         let mut block = self.block(at);
-        self.close_line(&[], &mut block);
-        self.tell_gap(&mut block);
+        // A line is asked about before anything of it is kept, so the block is whole after a panic.
+        if catch_unwind(AssertUnwindSafe(|| cut(self, &mut block))).is_err() {
+            self.tap.stop_looking();
+            self.carry = Vec::new();
+            self.gap += 1;
+            self.tell_gap(&mut block);
+        }
         self.hand_over(block);
     }
 

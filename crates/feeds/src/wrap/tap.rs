@@ -119,6 +119,8 @@ pub(super) struct Tap {
     queue: Mutex<Queue>,
     pub(super) bell: Bell,
     start: Mutex<Option<Start>>,
+    /// The observer was brought up, or that failed: there is nothing more to start.
+    is_started: AtomicBool,
     stage: Mutex<Stage>,
     stage_changed: Condvar,
 }
@@ -138,6 +140,7 @@ impl Tap {
             queue: Mutex::default(),
             bell,
             start: Mutex::new(Some(start)),
+            is_started: AtomicBool::new(false),
             stage: Mutex::new(Stage::Unborn),
             stage_changed: Condvar::new(),
         }
@@ -153,6 +156,11 @@ impl Tap {
     /// Nobody looks any more.
     pub(super) fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Relaxed)
+    }
+
+    /// The driver failed on a line: no more are cut. What was kept before is still reported, and the end is.
+    pub(super) fn stop_looking(&self) {
+        self.closed.store(true, Ordering::Relaxed);
     }
 
     /// The observer wants detail too.
@@ -183,7 +191,11 @@ impl Tap {
         if ring {
             self.bell.ring();
         }
+        if self.is_started.load(Ordering::Acquire) {
+            return;
+        }
         let start = lock(&self.start).take();
+        self.is_started.store(true, Ordering::Release);
         if let Some(start) = start {
             *lock(&self.stage) = Stage::Running;
             if !start(self) {

@@ -87,6 +87,29 @@ async fn a_store_that_cannot_say_what_it_has_is_asked_again() {
 }
 
 #[tokio::test]
+async fn what_a_full_store_refuses_is_read_again_and_stored_once_there_is_room() {
+    let state = tempfile::tempdir().expect("a folder");
+    let store = Arc::new(Store::default());
+    store.set_full(true);
+    hook(state.path(), 0, &payload("s", "a"));
+    wrapped(state.path(), 1, "w", &format!("{}{}", batch(1), batch(2)));
+    let daemon = Daemon::start(state.path(), Some(&store));
+    let settled = tokio::spawn({
+        let handle = daemon.handle();
+        async move { handle.settle().await }
+    });
+    until("refusal", || daemon.counts().given_back >= 3).await;
+    assert_eq!(names(state.path()).len(), 2);
+    assert!(!settled.is_finished());
+    store.set_full(false);
+    assert!(settled.await.expect("no panic"));
+    until("deletion", || names(state.path()).is_empty()).await;
+    assert_eq!(store.committed().len(), 3);
+    assert_eq!(store.twice(), [] as [&str; 0]);
+    daemon.stop().await;
+}
+
+#[tokio::test]
 async fn a_format_to_come_is_left_alone_and_what_is_broken_is_put_aside() {
     let state = tempfile::tempdir().expect("a folder");
     let store = Arc::new(Store::default());
@@ -111,9 +134,9 @@ async fn a_format_to_come_is_left_alone_and_what_is_broken_is_put_aside() {
         write("5", format!("{header}\n").as_bytes()),
         write("6", format!("{cut}\nshort").as_bytes()),
         write("7", format!("{header}\nno json").as_bytes()),
-        write("8", format!("{}\n{{}}", header.replace(AGENT, "nobodys-agent")).as_bytes()),
-        write("9", format!("{}\n{{}}", header.replace("\"hook\"", "\"wrap\"")).as_bytes()),
+        write("8", format!("{}\n{{}}", header.replace("\"hook\"", "\"wrap\"")).as_bytes()),
     ];
+    write("9", format!("{}\n{{}}", header.replace(AGENT, "nobodys-agent")).as_bytes());
     let last = hook(state.path(), 1, &payload("s", "a"));
     let daemon = Daemon::start(state.path(), Some(&store));
     daemon.settle().await;
@@ -121,7 +144,8 @@ async fn a_format_to_come_is_left_alone_and_what_is_broken_is_put_aside() {
     assert_eq!(bad(state.path()), broken);
     assert_eq!(store.committed(), [format!("hook/{first}"), format!("hook/{last}")]);
     let counts = daemon.counts();
-    assert_eq!((counts.left_alone, counts.bad_files, counts.malformed), (1, 8, 1));
+    assert_eq!((counts.left_alone, counts.bad_files, counts.malformed), (1, 7, 1));
+    assert_eq!(counts.unread, 1, "a payload for nobody is deleted, not kept aside");
     daemon.stop().await;
 }
 

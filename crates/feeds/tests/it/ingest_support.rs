@@ -88,6 +88,7 @@ impl Decoder for TestDecoder {
 pub(crate) struct Store {
     waits: AtomicBool,
     broken: AtomicBool,
+    full: AtomicBool,
     state: Mutex<Kept>,
 }
 
@@ -108,6 +109,11 @@ impl Store {
     /// It cannot say what it has, or it can again.
     pub(crate) fn set_broken(&self, broken: bool) {
         self.broken.store(broken, Ordering::Relaxed);
+    }
+
+    /// It takes no entry, or it does again.
+    pub(crate) fn set_full(&self, full: bool) {
+        self.full.store(full, Ordering::Relaxed);
     }
 
     /// Commits what waits.
@@ -175,7 +181,9 @@ impl StoreJournal {
 
 impl Journal for StoreJournal {
     fn append(&self, entry: Entry) {
-        if self.store.waits.load(Ordering::Relaxed) {
+        if self.store.full.load(Ordering::Relaxed) {
+            drop(entry);
+        } else if self.store.waits.load(Ordering::Relaxed) {
             self.store.kept().waiting.push(entry);
         } else {
             self.queue.send(entry).expect("the store's thread lives");

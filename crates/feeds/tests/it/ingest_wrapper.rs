@@ -78,6 +78,23 @@ async fn a_batch_is_acknowledged_when_it_is_durable_and_not_before() {
 }
 
 #[tokio::test]
+async fn a_batch_that_a_full_store_refuses_ends_the_connection_and_comes_again() {
+    let state = tempfile::tempdir().expect("a folder");
+    let store = Arc::new(Store::default());
+    store.set_full(true);
+    let daemon = Daemon::start(state.path(), Some(&store));
+    let mut wrapper = Wrapper::greet(&daemon, "w").await;
+    wrapper.say(&batch(1)).await;
+    assert_eq!(wrapper.hear().await, None, "nothing is acknowledged");
+    store.set_full(false);
+    let mut wrapper = Wrapper::greet(&daemon, "w").await;
+    wrapper.say(&batch(1)).await;
+    wrapper.acknowledged(1).await;
+    assert_eq!((store.committed(), daemon.counts().given_back), (vec!["wrap/w/1".to_owned()], 1));
+    daemon.stop().await;
+}
+
+#[tokio::test]
 async fn the_same_batch_over_socket_and_spool_is_published_once() {
     let state = tempfile::tempdir().expect("a folder");
     let store = Arc::new(Store::default());
@@ -172,7 +189,9 @@ async fn drafts_that_only_the_daemon_makes_are_refused() {
         to: Status::Ended,
         waiting_for: None,
         background: 0,
+        activity: None,
         outcome: None,
+        error: None,
         because: Vec::new(),
     };
     let draft = Draft::new(SessionKey::new(AGENT, "s"), Timestamp::now(), forged);

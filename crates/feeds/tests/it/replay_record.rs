@@ -110,8 +110,12 @@ fn bytes_are_kept_as_they_were_and_death_by_signal_is_told() {
     let meta = std::fs::read_to_string(folder.join("meta.json")).expect("a file");
     let meta: serde_json::Value = serde_json::from_str(&meta).expect("json");
     assert_eq!(meta["exit_codes"], serde_json::json!([-9]));
-    let mode = folder.metadata().expect("metadata").permissions().mode();
-    assert_eq!(mode & 0o777, 0o700);
+    let mode = |path: &Path| path.metadata().expect("metadata").permissions().mode() & 0o777;
+    assert_eq!(mode(&folder), 0o700);
+    for file in std::fs::read_dir(&folder).expect("a folder") {
+        let path = file.expect("a file").path();
+        assert_eq!(mode(&path), 0o600, "{}", path.display());
+    }
 }
 
 #[test]

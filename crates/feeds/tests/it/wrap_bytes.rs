@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use proptest::prelude::*;
 
-use crate::support::{PROBE, wrap, wrap_sh};
+use crate::support::{PROBE, seen, spooled_batches, wrap, wrap_sh};
 
 fn through(state: &std::path::Path, chunks: &[Vec<u8>]) -> Vec<u8> {
     let mut child = wrap(state, &[], &["cat"])
@@ -57,6 +57,16 @@ fn lines_that_break_the_decoder_go_through_like_others() {
             .map(|text| text.as_bytes().to_vec())
             .collect();
     assert_eq!(through(state.path(), &chunks), chunks.concat());
+}
+
+#[test]
+fn a_line_on_which_the_driver_fails_goes_through_and_the_end_is_still_reported() {
+    let state = tempfile::tempdir().expect("a folder");
+    let text = "{\"must\":1}\nfatal\n{\"must\":2}\n".to_owned() + &"z".repeat(300_000);
+    let chunks = vec![b"{\"must\":0}\n".to_vec(), text.into_bytes(), b"\nfatal".to_vec()];
+    assert_eq!(through(state.path(), &chunks), chunks.concat());
+    let seen = seen(&spooled_batches(state.path()));
+    assert_eq!(seen.last().expect("something")["exit"]["code"], 0, "{seen:?}");
 }
 
 #[test]

@@ -33,6 +33,7 @@ impl Driver for TestDriver {
     }
 
     fn keep(&self, _: Direction, line: &[u8]) -> Keep {
+        assert!(!line.starts_with(b"fatal"), "as the line asked for");
         if line.starts_with(DETAIL) { Keep::May } else { Keep::Must }
     }
 }

@@ -83,7 +83,7 @@ impl Rotated {
             return Ok(open);
         }
         if let Some(folder) = self.path.parent() {
-            fs::create_dir_all(folder)?;
+            private::create_folder(folder)?;
         }
         if fs::metadata(&self.path).is_ok_and(|found| !found.is_file()) {
             return Err(io::Error::other("it is not a regular file"));

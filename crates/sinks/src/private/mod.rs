@@ -6,6 +6,6 @@ mod unix;
 mod windows;
 
 #[cfg(unix)]
-pub(crate) use self::unix::{is_at, open_append};
+pub(crate) use self::unix::{create_folder, is_at, open_append};
 #[cfg(not(unix))]
-pub(crate) use self::windows::{is_at, open_append};
+pub(crate) use self::windows::{create_folder, is_at, open_append};

@@ -1,9 +1,16 @@
 //! Files of mode 0600.
 
-use std::fs::{self, File, OpenOptions, Permissions};
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io;
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{
+    DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
+};
 use std::path::Path;
+
+/// Makes a folder with its parents where they are missing, for its owner only.
+pub(crate) fn create_folder(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
 
 /// Opens for appending; a new file is private from its first moment, an old one is made so.
 pub(crate) fn open_append(path: &Path) -> io::Result<File> {

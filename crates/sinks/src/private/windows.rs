@@ -4,6 +4,11 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::Path;
 
+/// Makes a folder with its parents where they are missing.
+pub(crate) fn create_folder(path: &Path) -> io::Result<()> {
+    std::fs::create_dir_all(path)
+}
+
 /// Opens for appending.
 pub(crate) fn open_append(path: &Path) -> io::Result<File> {
     OpenOptions::new().append(true).create(true).open(path)

@@ -144,7 +144,9 @@ fn status(from: Status, to: Status) -> StatusChanged {
         to,
         waiting_for: None,
         background: 0,
+        activity: None,
         outcome: None,
+        error: None,
         because: Vec::new(),
     }
 }

@@ -71,8 +71,9 @@ fn each_event_is_one_line_in_the_wire_form_and_the_file_is_private() {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
-        let mode = fs::metadata(home.path()).expect("the file").permissions().mode();
-        assert_eq!(mode & 0o777, 0o600);
+        let mode = |path: &Path| fs::metadata(path).expect("its mode").permissions().mode() & 0o777;
+        assert_eq!(mode(&home.path()), 0o600);
+        assert_eq!(mode(home.path().parent().expect("its folder")), 0o700);
     }
 }
 
