@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use jiff::Timestamp;
 use linelamp_core::event::{Status, TurnOutcome};
-use linelamp_core::state::{Activity, SessionState};
+use linelamp_core::state::SessionState;
 
 use super::session::urgency;
 use super::time::age;
@@ -82,11 +82,7 @@ fn detail(state: &SessionState) -> String {
     } else if let Some(waiting_for) = state.waiting_for {
         parts.push(waiting_for.to_string());
     }
-    match state.activity {
-        Some(Activity::Compacting) => parts.push("compacting".to_owned()),
-        Some(Activity::Retrying) => parts.push("retrying".to_owned()),
-        None => {}
-    }
+    parts.extend(state.activity.map(|activity| activity.to_string()));
     if state.background > 0 {
         parts.push(format!("{} in background", state.background));
     }

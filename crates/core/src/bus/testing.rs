@@ -50,7 +50,9 @@ pub(super) fn status_body(to: Status) -> Body {
         to,
         waiting_for: None,
         background: 0,
+        activity: None,
         outcome: None,
+        error: None,
         because: Vec::new(),
     }
     .into()

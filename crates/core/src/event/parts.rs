@@ -53,6 +53,18 @@ impl WaitingFor {
 }
 
 words! {
+    /// What a session does besides its turn.
+    Activity, otherwise Unknown {
+        /// It shortens its conversation.
+        Compacting = "compacting",
+        /// A model request failed and is tried again.
+        Retrying = "retrying",
+        /// A later version has a word for it.
+        Unknown = "unknown",
+    }
+}
+
+words! {
     /// How a session came to be.
     StartSource, otherwise Discovered {
         /// A fresh start.

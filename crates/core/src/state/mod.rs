@@ -31,8 +31,9 @@ mod verdict;
 pub use self::explain::{Explanation, Weighed};
 pub use self::record::SessionRecord;
 pub use self::resolver::{Answer, Resolver};
-pub use self::session::{Activity, Link, OpenRequest, SessionState};
+pub use self::session::{Link, OpenRequest, SessionState};
 pub use self::stamp::Sign;
+pub use crate::event::Activity;
 
 #[cfg(test)]
 mod tests;

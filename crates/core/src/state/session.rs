@@ -3,7 +3,9 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::event::{ErrorKind, RunMode, Scope, StartSource, Status, TurnOutcome, WaitingFor};
+use crate::event::{
+    Activity, ErrorKind, RunMode, Scope, StartSource, Status, TurnOutcome, WaitingFor,
+};
 use crate::id::{CallId, NativeId, RequestId, ScopeId, SessionKey, ToolName, TurnId};
 use crate::process::ProcessRef;
 
@@ -75,17 +77,6 @@ pub struct SessionState {
     /// Cost so far in US dollars.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
-}
-
-/// What a session does besides its turn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum Activity {
-    /// It shortens its conversation.
-    Compacting,
-    /// A model request failed and is tried again.
-    Retrying,
 }
 
 /// A request that waits for a human.

@@ -77,7 +77,9 @@ pub(crate) fn settle(
         to: verdict.status,
         waiting_for: verdict.waiting_for,
         background: verdict.background,
+        activity: verdict.activity,
         outcome: verdict.outcome,
+        error: verdict.error,
         because,
     };
     let scope = crate::event::Scope::Main;

@@ -52,11 +52,13 @@ fn state() -> Value {
 }
 
 /// Data of `kind` with every field set.
+#[expect(clippy::too_many_lines, reason = "one sample a kind, side by side")]
 pub(crate) fn data(kind: &str) -> Value {
     match kind {
         "status.changed" => json!({
             "from": "idle", "to": "waiting_for_input", "waiting_for": "question",
-            "background": 2, "outcome": "failed", "because": [ID],
+            "background": 2, "activity": "retrying", "outcome": "failed", "error": "network",
+            "because": [ID],
         }),
         "session.started" => json!({
             "source": "resume", "cwd": "/w", "model": "m", "version": "1", "entrypoint": "cli",

@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::content::{Content, Redact};
 use crate::event::parts::{
-    EndReason, ReportedStatus, RunMode, StartSource, Status, TurnOutcome, WaitingFor,
+    Activity, EndReason, ErrorKind, ReportedStatus, RunMode, StartSource, Status, TurnOutcome,
+    WaitingFor,
 };
 use crate::id::{EventId, NativeId};
 use crate::process::ProcessRef;
@@ -23,9 +24,15 @@ pub struct StatusChanged {
     pub waiting_for: Option<WaitingFor>,
     /// Background shells and tasks still running.
     pub background: u32,
+    /// What it does besides its turn, just then: a change of this alone makes no event.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub activity: Option<Activity>,
     /// How the last turn ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<TurnOutcome>,
+    /// What failed, if the last turn failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<ErrorKind>,
     /// The events that decided.
     pub because: Vec<EventId>,
 }

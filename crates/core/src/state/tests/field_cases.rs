@@ -401,3 +401,14 @@ fn retries_are_work() {
     bench.stream(draft(300, delta(0)));
     assert_eq!((bench.status(), bench.state().activity), (Status::Working, None));
 }
+
+#[test]
+fn a_change_of_state_says_what_failed_and_what_goes_on_besides() {
+    let mut bench = at_work();
+    bench.hook(draft(3000, failed("p1", ErrorKind::Server)).prompt("p1"));
+    let last = bench.changes().last().expect("told");
+    assert_eq!((last.to, last.error), (Status::Idle, Some(ErrorKind::Server)));
+    bench.stream(draft(9000, compaction()));
+    let last = bench.changes().last().expect("told");
+    assert_eq!((last.to, last.activity), (Status::Working, Some(Activity::Compacting)));
+}
