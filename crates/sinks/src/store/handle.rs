@@ -82,9 +82,14 @@ impl Store {
     ///
     /// Whoever gets an error asks again later and publishes nothing meanwhile. [`StoreError::Read`]: the
     /// table could not be asked. [`StoreError::Full`]: the input is not known, and its entry would be
-    /// refused now; published all the same it would be told live, and then again.
+    /// refused now; published all the same it would be told live, and then again. [`StoreError::Closed`]:
+    /// what was on its way may not have got there.
     pub fn is_known(&self, position: &Position) -> Result<bool, StoreError> {
         let path = || self.shared.path.clone();
+        // Memory may hold positions whose entries were queued and will never be committed.
+        if self.shared.queue.is_closed() {
+            return Err(StoreError::Closed);
+        }
         let answer = self.shared.known().answer(position);
         let is_known = match answer {
             Answer::Known => true,

@@ -117,6 +117,12 @@ impl Queue {
         self.lock().waiting
     }
 
+    /// True if no entry is taken any more; those not committed may have been dropped.
+    pub(super) fn is_closed(&self) -> bool {
+        let inner = self.lock();
+        inner.stop || inner.ended
+    }
+
     /// True if an entry would be given back for want of room.
     pub(super) fn is_full(&self) -> bool {
         self.has_enough(self.waiting())

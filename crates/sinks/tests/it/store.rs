@@ -513,6 +513,27 @@ fn a_position_that_cannot_be_looked_up_is_not_called_unknown() {
 }
 
 #[test]
+fn what_was_queued_when_the_store_was_closed_is_not_called_known() {
+    let home = Home::new();
+    let store = home.open();
+    let blocker = rusqlite::Connection::open(&home.path).expect("another program");
+    blocker.execute_batch("BEGIN IMMEDIATE").expect("it holds the lock");
+    let (tell, given_back) = mpsc::channel::<()>();
+    let mut waiting = entry(Some("hook/1"), vec![event(1, turn("a"))]);
+    waiting.committed = Some(Committed(Box::new(move || tell.send(()).expect("listening"))));
+    store.append(waiting);
+    assert!(is_known(&store, "hook/1"));
+    assert!(!store.close(Duration::ZERO));
+    // Its entry is dropped untold: whoever waited reads the input again, and must not hear that it is known.
+    assert!(given_back.recv_timeout(LONG).is_err(), "it was called committed");
+    let asked = store.is_known(&Position::new("hook/1"));
+    assert!(matches!(asked, Err(StoreError::Closed)), "{asked:?}");
+    blocker.execute_batch("ROLLBACK").expect("it lets go");
+    drop(store);
+    assert!(!is_known(&home.open(), "hook/1"));
+}
+
+#[test]
 fn a_caller_that_panics_when_told_does_not_stop_the_store() {
     let home = Home::new();
     let store = home.open();
