@@ -387,6 +387,73 @@ fn check(told: &[Told], delays: &[i64], orderly: bool) -> Result<(), TestCaseErr
     Ok(())
 }
 
+/// What was told of turns, calls, requests, subagents and compactions, in no order.
+fn things(arriving: &[(i64, Told)], of: impl Fn(Feed) -> bool) -> Vec<String> {
+    let mut bench = Bench::default();
+    for (arrives, (feed, draft)) in arriving.iter().filter(|(_, (feed, _))| of(*feed)) {
+        bench.see_at(*feed, draft.clone(), at(*arrives));
+    }
+    let mut things: Vec<_> = bench
+        .events
+        .iter()
+        .filter_map(|event| {
+            let id = match &event.body {
+                Body::TurnStarted(_)
+                | Body::TurnEnded(_)
+                | Body::SubagentStarted(_)
+                | Body::SubagentEnded(_)
+                | Body::CompactionStarted(_)
+                | Body::CompactionEnded(_) => "",
+                Body::ToolStarted(data) => data.call.as_str(),
+                Body::ToolEnded(data) => data.call.as_str(),
+                Body::PermissionRequested(data) => data.request.as_str(),
+                Body::PermissionResolved(data) => data.request.as_str(),
+                _ => return None,
+            };
+            Some(format!("{} {id}", event.body.kind()))
+        })
+        .collect();
+    things.sort();
+    things
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+
+    #[test]
+    fn hooks_beside_a_stream_add_no_turn_call_or_request(
+        steps in steps(),
+        gap in 30_i64..900,
+    ) {
+        let arriving = arrange(&Teller::tell(&steps, gap, true, true), &[0], true);
+        let alone = things(&arriving, |feed| feed == Feed::Stream);
+        prop_assert_eq!(alone, things(&arriving, |_| true));
+    }
+
+    #[test]
+    fn a_state_settled_later_is_the_same(
+        steps in steps(),
+        gap in 30_i64..900,
+        parts in prop::collection::vec(any::<bool>(), 1..20),
+    ) {
+        let told = arrange(&Teller::tell(&steps, gap, true, true), &[0], true);
+        let mut bench = Bench::default();
+        for ((arrives, (feed, draft)), more) in told.iter().zip(parts.iter().cycle()) {
+            let (origin, now) = (feed.origin(), at(*arrives));
+            if *more {
+                bench.resolver.accept_part(draft.clone(), &origin, now, &mut bench.events);
+            } else {
+                bench.resolver.accept(draft.clone(), &origin, now, &mut bench.events);
+            }
+        }
+        let last = told.last().map_or(0, |(arrives, _)| *arrives);
+        for step in 1..=80 {
+            bench.resolver.tick(at(last + step * 250), &mut bench.events);
+        }
+        prop_assert_eq!(essence(&play(&told)), essence(&bench.resolver));
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
