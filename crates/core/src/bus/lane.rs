@@ -48,6 +48,8 @@ enum Outcome {
 /// How a batch ended.
 enum Fate {
     Settled,
+    /// It is safe in its queue and is left for the next start.
+    Left,
     Quarantined,
 }
 
@@ -55,8 +57,10 @@ impl Lane {
     /// Delivers until nothing more will come, then flushes.
     pub(super) async fn run(mut self) {
         while let Some(batch) = self.supply.next(&self.needs).await {
-            if let Fate::Quarantined = self.deliver(batch).await {
-                return;
+            match self.deliver(batch).await {
+                Fate::Settled => {}
+                Fate::Left => break,
+                Fate::Quarantined => return,
             }
         }
         self.flush().await;
@@ -86,6 +90,10 @@ impl Lane {
                     let kind = if health == SinkHealth::Stalled { "timed out" } else { "failed" };
                     self.state.failed(&self.shared, health, kind, &error);
                     self.state.mailbox().counts.retries += 1;
+                    if self.supply.is_durable() && self.state.draining.is_cancelled() {
+                        tracing::info!(sink = %self.state.name, "the rest is delivered after the next start");
+                        return Fate::Left;
+                    }
                     let wait = after.unwrap_or_default().min(LONGEST_ASKED).max(backoff.next());
                     self.not_before = Some(Instant::now() + wait);
                     let progress = batch.events.len() < before;

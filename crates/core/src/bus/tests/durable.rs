@@ -143,6 +143,19 @@ async fn what_a_quarantined_sink_did_not_get_is_there_at_the_next_start() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_failing_durable_sink_holds_no_end_up_and_keeps_its_queue() {
+    let bus = bus();
+    let queue = Arc::new(Queue::default());
+    queue.add(2);
+    let failing = scripted(&Got::default(), |_, _, _| answer(Err(retry(0))));
+    bus.add_durable_sink(setup("sink", failing), Arc::<Queue>::clone(&queue)).expect("added");
+    eventually("tried", || bus.stats().lanes[0].retries > 0).await;
+    let report = bus.drain(Duration::from_secs(600)).await;
+    assert!(report.is_clean() && report.took < Duration::from_secs(60), "{report:?}");
+    assert_eq!(queue.left(), [10, 20]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_queue_that_cannot_be_read_is_read_again() {
     let bus = bus();
     let (queue, got) = (Arc::new(Queue::default()), Got::default());
