@@ -102,6 +102,7 @@ async fn what_a_full_store_refuses_is_read_again_and_stored_once_there_is_room()
     assert_eq!(names(state.path()).len(), 2);
     assert!(!settled.is_finished());
     store.set_full(false);
+    until("settling", || settled.is_finished()).await;
     assert!(settled.await.expect("no panic"));
     until("deletion", || names(state.path()).is_empty()).await;
     assert_eq!(store.committed().len(), 3);
