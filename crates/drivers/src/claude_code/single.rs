@@ -10,8 +10,9 @@ use memchr::memmem::Finder;
 
 use crate::json;
 
-/// How every piece of a message begins as the program writes it.
-const PIECE: &[u8] = br#"{"type":"stream_event","event":{"#;
+/// How every piece of a message begins as the program writes it; other writers put spaces between.
+const PIECE: [&[u8]; 9] =
+    [b"{", b"\"type\"", b":", b"\"stream_event\"", b",", b"\"event\"", b":", b"{", b"\"type\""];
 
 /// Judges one line; on the wrapper's path of bytes, so the common line must cost little. It is a piece of a
 /// message, known by how it begins, and nothing may be glued behind it. Of others that begin with their type
@@ -21,7 +22,7 @@ pub(crate) fn keep(direction: Direction, line: &[u8]) -> Keep {
     if direction == Direction::ToAgent {
         return Keep::Must;
     }
-    if line.starts_with(PIECE) && line.ends_with(b"}") && !may_be_glued(line) {
+    if begins(line, &PIECE) && line.ends_with(b"}") && !may_be_glued(line) {
         return Keep::May;
     }
     if let Some(word) = line.strip_prefix(br#"{"type":""#)
@@ -37,6 +38,16 @@ pub(crate) fn keep(direction: Direction, line: &[u8]) -> Keep {
         },
         _ => Keep::Must,
     }
+}
+
+/// Whether a line begins with these words, with or without spaces before each.
+fn begins(mut line: &[u8], words: &[&[u8]]) -> bool {
+    words.iter().all(|word| {
+        while let [b' ', rest @ ..] = line {
+            line = rest;
+        }
+        line.strip_prefix(*word).map(|rest| line = rest).is_some()
+    })
 }
 
 /// Whether a second object may follow within the line. A text with such braces only costs the longer way.
@@ -81,7 +92,11 @@ mod tests {
         for (line, expected) in [
             (r#"{"type":"stream_event","event":{}}"#, Keep::May),
             (r#"{"type":"assistant","message":{}}"#, Keep::May),
-            (r#"{"type":"stream_event","event":{"text":"a }{ b"}}"#, Keep::May),
+            (r#"{"type":"stream_event","event":{"type":"x","text":"a }{ b"}}"#, Keep::May),
+            (r#"{"type": "stream_event", "event": {"type": "x"}, "uuid": "u"}"#, Keep::May),
+            (r#"{"type": "stream_event", "event": {"type": "x"}} {"type": "result"}"#, Keep::Must),
+            (r#"{"type":"stream_event","event":{"type":"x"}}{"type":"result"}"#, Keep::Must),
+            (r#"{"type":"stream_event","event":{"type":"x"#, Keep::Must),
             (r#"{"type":"stream_event","event":{}}{"type":"result"}"#, Keep::Must),
             (r#"{"type":"stream_event","event":{}} {"type":"result"}"#, Keep::Must),
             (r#"{"type":"stream_event","event":{"#, Keep::Must),
