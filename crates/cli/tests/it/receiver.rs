@@ -13,8 +13,8 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
-    /// Starts on loopback; gives its address as well.
-    pub(crate) fn start() -> (Arc<Self>, String) {
+    /// Starts on loopback and answers every so many requests with an error; gives its address as well.
+    pub(crate) fn start(fails_every: usize) -> (Arc<Self>, String) {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let url = format!("http://{}/", listener.local_addr().expect("an address"));
         let receiver = Arc::new(Self::default());
@@ -22,13 +22,18 @@ impl Receiver {
         std::thread::spawn(move || {
             for (count, stream) in listener.incoming().flatten().enumerate() {
                 let shared = Arc::clone(&shared);
-                std::thread::spawn(move || shared.serve(stream, count));
+                std::thread::spawn(move || shared.serve(stream, count, fails_every));
             }
         });
         (receiver, url)
     }
 
-    fn serve(&self, stream: std::net::TcpStream, mut turn: usize) -> Option<()> {
+    fn serve(
+        &self,
+        stream: std::net::TcpStream,
+        mut turn: usize,
+        fails_every: usize,
+    ) -> Option<()> {
         let mut reader = BufReader::new(stream);
         loop {
             let (mut length, mut id) = (0, String::new());
@@ -52,7 +57,7 @@ impl Receiver {
             self.bodies.lock().ok()?.entry(id).or_default().push(body);
             turn += 1;
             // The delivery is here, but the sender cannot know: it must come again, the same.
-            let answer: &[u8] = if turn.is_multiple_of(7) {
+            let answer: &[u8] = if turn.is_multiple_of(fails_every) {
                 b"HTTP/1.1 503 Unavailable\r\nContent-Length: 0\r\n\r\n"
             } else {
                 b"HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n"
