@@ -77,7 +77,7 @@ fn mended(bytes: &[u8]) -> String {
     out
 }
 
-/// The code unit of an escape `\uXXXX` that `text` starts with.
+/// The code unit of an escape `\u` and four hexadecimal digits that `text` starts with.
 fn unit(text: &str) -> Option<u16> {
     let digits = text.strip_prefix("\\u")?.get(..4)?;
     if !digits.bytes().all(|b| b.is_ascii_hexdigit()) {
