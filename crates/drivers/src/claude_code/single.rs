@@ -3,15 +3,16 @@
 //! Deltas and whole messages carry detail: losing them costs text, never state. Everything else
 //! (control, result, system, user, what the host sends, and what is not recognised) must arrive.
 
-use std::sync::LazyLock;
-
 use linelamp_core::driver::{Direction, Keep};
-use memchr::memmem::Finder;
+use memchr::memchr_iter;
 
 use crate::json;
 
-/// How every piece of a message begins as the program writes it; other writers put spaces between.
-const PIECE: [&[u8]; 9] =
+/// How every piece of a message begins as the program writes it.
+const PIECE: &[u8] = br#"{"type":"stream_event","event":{"type""#;
+
+/// The same in words: other writers put spaces between them.
+const PIECE_WORDS: [&[u8]; 9] =
     [b"{", b"\"type\"", b":", b"\"stream_event\"", b",", b"\"event\"", b":", b"{", b"\"type\""];
 
 /// Judges one line; on the wrapper's path of bytes, so the common line must cost little. It is a piece of a
@@ -22,7 +23,7 @@ pub(crate) fn keep(direction: Direction, line: &[u8]) -> Keep {
     if direction == Direction::ToAgent {
         return Keep::Must;
     }
-    if begins(line, &PIECE) && line.ends_with(b"}") && !may_be_glued(line) {
+    if is_piece(line) && line.ends_with(b"}") && !may_be_glued(line) {
         return Keep::May;
     }
     if let Some(word) = line.strip_prefix(br#"{"type":""#)
@@ -40,6 +41,10 @@ pub(crate) fn keep(direction: Direction, line: &[u8]) -> Keep {
     }
 }
 
+fn is_piece(line: &[u8]) -> bool {
+    line.starts_with(PIECE) || begins(line, &PIECE_WORDS)
+}
+
 /// Whether a line begins with these words, with or without spaces before each.
 fn begins(mut line: &[u8], words: &[&[u8]]) -> bool {
     words.iter().all(|word| {
@@ -50,11 +55,13 @@ fn begins(mut line: &[u8], words: &[&[u8]]) -> bool {
     })
 }
 
-/// Whether a second object may follow within the line. A text with such braces only costs the longer way.
+/// Whether a second object may follow within the line: a brace opens where the last thing closed one.
+/// A text with such braces only costs the longer way.
 fn may_be_glued(line: &[u8]) -> bool {
-    static FINDERS: LazyLock<[Finder<'static>; 2]> =
-        LazyLock::new(|| [Finder::new("}{"), Finder::new("} {")]);
-    FINDERS.iter().any(|finder| finder.find(line).is_some())
+    memchr_iter(b'{', line).any(|at| {
+        let before = line.get(..at).unwrap_or_default();
+        before.trim_ascii_end().ends_with(b"}")
+    })
 }
 
 /// Whether a line can only be Claude Code's: the `init` that names the program's version.
@@ -99,6 +106,10 @@ mod tests {
             (r#"{"type":"stream_event","event":{"type":"x"#, Keep::Must),
             (r#"{"type":"stream_event","event":{}}{"type":"result"}"#, Keep::Must),
             (r#"{"type":"stream_event","event":{}} {"type":"result"}"#, Keep::Must),
+            (
+                "{\"type\":\"stream_event\",\"event\":{\"type\":\"x\"}}\t {\"type\":\"result\"}",
+                Keep::Must,
+            ),
             (r#"{"type":"stream_event","event":{"#, Keep::Must),
             (r#"{"message":{"type":"result"},"type":"assistant"}"#, Keep::May),
             (r#"{"type":"user","message":{}}"#, Keep::Must),

@@ -24,6 +24,9 @@ const KEPT_CAPACITY: usize = 64 << 10;
 const STATE_BUDGET: Budget = Budget { most: 1 << 20, per_second: 4 << 20 };
 /// Detail for a reader that wants everything; the queue's room counts too.
 const FULL_BUDGET: Budget = Budget { most: 4 << 20, per_second: 32 << 20 };
+/// A budget that is used up passes nothing until it holds this much again: a flood then wakes the observer
+/// now and then for a handful of lines, not all the time for one.
+const FRESH_START: usize = 64 << 10;
 /// Longest line of detail that is kept only because state came before it.
 const LONGEST_MARK: usize = 64 << 10;
 
@@ -46,6 +49,8 @@ pub(super) struct Cutter {
     after_state: bool,
     /// Bytes of detail that may pass now.
     allowance: usize,
+    /// The allowance did not suffice and has not recovered: see [`FRESH_START`].
+    is_spent: bool,
     /// Up to when the allowance has been filled.
     filled_at: Instant,
 }
@@ -72,6 +77,7 @@ impl Cutter {
             shed: 0,
             after_state: true,
             allowance: FULL_BUDGET.most,
+            is_spent: false,
             filled_at: Instant::now(),
         }
     }
@@ -182,11 +188,11 @@ impl Cutter {
         if !self.tap.has_may_room(block.may_bytes + length) {
             return false;
         }
-        let fits = length <= self.allowance;
-        if fits {
+        self.is_spent |= length > self.allowance;
+        if !self.is_spent {
             self.allowance -= length;
         }
-        fits
+        !self.is_spent
     }
 
     fn hold(&mut self, rest: &[u8]) {
@@ -218,6 +224,9 @@ impl Cutter {
         let earned = microseconds.saturating_mul(budget.per_second) / 1_000_000;
         self.allowance = self.allowance.saturating_add(earned).min(budget.most);
         self.filled_at = now;
+        if self.allowance >= FRESH_START {
+            self.is_spent = false;
+        }
     }
 }
 
@@ -327,6 +336,23 @@ mod tests {
         for pair in lines.windows(2).filter(|pair| pair[0].1[0] == b's') {
             assert_eq!(pair[1].0, pair[0].0 + 1);
         }
+    }
+
+    #[test]
+    fn a_spent_budget_passes_nothing_until_it_holds_a_handful_of_lines_again() {
+        let mut cutter = cutter();
+        let start = cutter.filled_at;
+        let block = cutter.block(Timestamp::UNIX_EPOCH);
+        cutter.after_state = false;
+        cutter.allowance = 100;
+        assert!(cutter.may_keep(60, &block));
+        assert!(!cutter.may_keep(60, &block), "40 bytes are left");
+        assert!(!cutter.may_keep(10, &block), "and stay until there are more");
+        cutter.fill_allowance(start + Duration::from_millis(1));
+        assert!(!cutter.may_keep(10, &block));
+        cutter.fill_allowance(start + Duration::from_millis(17));
+        let passed = (0..2000).filter(|_| cutter.may_keep(60, &block)).count();
+        assert!((1000..1300).contains(&passed), "{passed}");
     }
 
     #[test]

@@ -8,6 +8,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::net::{SendFlags, send};
+#[cfg(target_os = "linux")]
+use rustix::pipe::SpliceFlags;
 
 use super::super::cutter::Cutter;
 use super::super::signal::{Signals, close_from, fork_self, leave_copy};
@@ -52,6 +54,15 @@ impl Outbound {
         let mut buffer = vec![0; CHUNK];
         let mut agent_gone = false;
         loop {
+            if let Some(shared) = output.share(&self.source, CHUNK) {
+                let at = Timestamp::now();
+                let chunk = &mut buffer[..shared];
+                if !read_whole(&self.source, chunk) {
+                    break;
+                }
+                self.cutter.feed(chunk, at);
+                continue;
+            }
             match rustix::io::read(&self.source, &mut buffer[..]) {
                 Ok(0) => break,
                 Ok(length) => {
@@ -216,6 +227,20 @@ impl Output {
         }
     }
 
+    /// Forwards what waits in `source` from pipe to pipe, without a copy, and leaves it there to be read. Gives
+    /// how many bytes; nothing if there are none, if there is no room, or if the output is no pipe.
+    #[cfg(target_os = "linux")]
+    fn share(&self, source: &OwnedFd, most: usize) -> Option<usize> {
+        let Self::Anew(output) = self else { return None };
+        let shared = rustix::pipe::tee(source, output, most, SpliceFlags::NONBLOCK);
+        shared.ok().filter(|bytes| *bytes > 0)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn share(&self, _: &OwnedFd, _: usize) -> Option<usize> {
+        None
+    }
+
     fn forward(&self, chunk: &[u8], gone: &OwnedFd, agent_gone: &mut bool) -> Forwarded {
         let mut done = 0;
         while let Some(rest) = chunk.get(done..).filter(|rest| !rest.is_empty()) {
@@ -268,6 +293,19 @@ fn wait_in(output: BorrowedFd<'_>, gone: &OwnedFd, agent_gone: &mut bool) -> boo
         [PollFd::from_borrowed_fd(output, PollFlags::OUT), PollFd::new(gone, PollFlags::IN)];
     poll(&mut both, None).ok();
     *agent_gone = !both[1].revents().is_empty();
+    true
+}
+
+/// Reads bytes that are known to wait in the pipe. False would mean that somebody else took them.
+fn read_whole(source: &OwnedFd, mut buffer: &mut [u8]) -> bool {
+    while !buffer.is_empty() {
+        match rustix::io::read(source, &mut *buffer) {
+            Ok(0) => return false,
+            Ok(length) => buffer = buffer.get_mut(length..).unwrap_or_default(),
+            Err(Errno::INTR) => {}
+            Err(_) => return false,
+        }
+    }
     true
 }
 
