@@ -3,14 +3,16 @@
 //! A [`Decoder`] is pure and synchronous and cannot fail: bad input is counted, unknown input becomes a
 //! `native` draft. A [`Driver`] makes decoders and answers questions about its agent. Neither does I/O.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fmt;
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::digest::Digester;
 use crate::draft::Draft;
+use crate::event::Scope;
 use crate::id::{AgentName, NativeId};
 use crate::process::{Ancestor, ProcessExit, ProcessRef};
 
@@ -73,6 +75,19 @@ pub enum Raw<'a> {
         /// What the hook client saw around it.
         context: &'a HookContext,
     },
+    /// One whole line of a session file, without its line end.
+    Record {
+        /// Its bytes; not necessarily text.
+        bytes: &'a [u8],
+        /// True if it stood there before anybody looked: what it tells is evidence of how things stand, and no
+        /// news.
+        is_past: bool,
+    },
+    /// The whole of a status file, as it was read; empty once the file is gone.
+    Report {
+        /// Its bytes; not necessarily whole.
+        bytes: &'a [u8],
+    },
     /// Lines were left out here: shed, too long, or lost.
     Gap {
         /// How many.
@@ -134,6 +149,26 @@ pub struct DecoderOptions {
     pub process: Option<ProcessRef>,
     /// The program's arguments, if known: they tell a one-shot run from a hosted one.
     pub arguments: Vec<String>,
+    /// The file that is read, for [`Source::Transcript`].
+    pub file: Option<SessionFile>,
+}
+
+/// A session file: what its place says, and when it began.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionFile {
+    /// The session it is named after.
+    pub session: NativeId,
+    /// Whose records it holds: the main agent's, or those of one subagent.
+    pub scope: Scope,
+    /// When the file came to be, if known. Older records were copied into it: they happened elsewhere.
+    pub born: Option<Timestamp>,
+}
+
+impl DecoderOptions {
+    /// Options for a surface of which nothing but itself is known.
+    pub fn new(reading: Reading, digester: Digester) -> Self {
+        Self { reading, digester, process: None, arguments: Vec::new(), file: None }
+    }
 }
 
 /// Whether a line may be left out when the decoder is behind.
@@ -177,6 +212,42 @@ pub trait Driver: Send + Sync + fmt::Debug {
     /// The agent's own process among a hook's ancestors.
     fn pick_process(&self, context: &HookContext) -> Option<ProcessRef> {
         let _ = context;
+        None
+    }
+
+    /// The folders in which the agent keeps its settings and sessions, where the environment and the
+    /// user's home say nothing else: `variable` gives an environment value.
+    fn config_folders(
+        &self,
+        home: &Path,
+        variable: &dyn Fn(&str) -> Option<OsString>,
+    ) -> Vec<PathBuf> {
+        let _ = (home, variable);
+        Vec::new()
+    }
+
+    /// The folder below a configuration folder that holds session files, at any depth.
+    fn session_folder(&self, config: &Path) -> Option<PathBuf> {
+        let _ = config;
+        None
+    }
+
+    /// What a file is, by its path below the session folder; none for a file that is no session's.
+    /// `born` is not filled in.
+    fn session_file(&self, path: &Path) -> Option<SessionFile> {
+        let _ = path;
+        None
+    }
+
+    /// The folder below a configuration folder in which running processes tell their state, one file each.
+    fn status_folder(&self, config: &Path) -> Option<PathBuf> {
+        let _ = config;
+        None
+    }
+
+    /// The process whose status file has this name; none for any other file, which must not be opened.
+    fn status_file(&self, name: &OsStr) -> Option<u32> {
+        let _ = name;
         None
     }
 }

@@ -87,12 +87,7 @@ fn decode(bencher: Bencher<'_, '_>, reading: Reading) {
     bencher
         .counter(ItemsCount::new(LINES))
         .with_inputs(|| {
-            let options = DecoderOptions {
-                reading,
-                digester: Digester::new(&[7; 32]),
-                process: None,
-                arguments: Vec::new(),
-            };
+            let options = DecoderOptions::new(reading, Digester::new(&[7; 32]));
             let decoder = driver.decoder(Source::Stream, options).expect("it has a stream");
             (decoder, Vec::with_capacity(64))
         })
@@ -122,12 +117,7 @@ fn split_and_state(bencher: Bencher<'_, '_>) {
     let bytes = lines().join(&b'\n');
     let driver = ClaudeCode::new();
     bencher.counter(ItemsCount::new(LINES)).bench_local(|| {
-        let options = DecoderOptions {
-            reading: Reading::State,
-            digester: Digester::new(&[7; 32]),
-            process: None,
-            arguments: Vec::new(),
-        };
+        let options = DecoderOptions::new(Reading::State, Digester::new(&[7; 32]));
         let mut decoder = driver.decoder(Source::Stream, options).expect("it has a stream");
         let mut drafts = Vec::new();
         let mut splitter = Splitter::new();

@@ -11,12 +11,7 @@
 //! use linelamp_core::driver::{DecoderOptions, Direction, Driver, Raw, Reading, Source};
 //! use linelamp_drivers::claude_code::ClaudeCode;
 //!
-//! let options = DecoderOptions {
-//!     reading: Reading::State,
-//!     digester: Digester::new(&[0; 32]),
-//!     process: None,
-//!     arguments: Vec::new(),
-//! };
+//! let options = DecoderOptions::new(Reading::State, Digester::new(&[0; 32]));
 //! let mut decoder = ClaudeCode::new().decoder(Source::Stream, options).expect("it has a stream");
 //! let mut drafts = Vec::new();
 //! let line = br#"{"type":"system","subtype":"init","session_id":"s1","model":"m"}"#;

@@ -1,14 +1,15 @@
 //! The driver: names, processes, and which decoder reads what.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 
 use linelamp_core::driver::{
-    Decoder, DecoderOptions, Direction, Driver, HookContext, Keep, Source,
+    Decoder, DecoderOptions, Direction, Driver, HookContext, Keep, SessionFile, Source,
 };
 use linelamp_core::id::AgentName;
 use linelamp_core::process::ProcessRef;
 
-use super::{HookDecoder, StreamDecoder, arguments, single};
+use super::{HookDecoder, StreamDecoder, arguments, places, single};
 
 /// Knows Claude Code. A program that speaks the same dialect gets a driver of its own name with
 /// [`ClaudeCode::dialect`].
@@ -70,6 +71,30 @@ impl Driver for ClaudeCode {
 
     fn is_side_call(&self, arguments: &[OsString]) -> bool {
         arguments::is_side_call(arguments)
+    }
+
+    fn config_folders(
+        &self,
+        home: &Path,
+        variable: &dyn Fn(&str) -> Option<OsString>,
+    ) -> Vec<PathBuf> {
+        vec![places::config_folder(home, variable("CLAUDE_CONFIG_DIR"))]
+    }
+
+    fn session_folder(&self, config: &Path) -> Option<PathBuf> {
+        Some(config.join("projects"))
+    }
+
+    fn session_file(&self, path: &Path) -> Option<SessionFile> {
+        places::session_file(path)
+    }
+
+    fn status_folder(&self, config: &Path) -> Option<PathBuf> {
+        Some(config.join("sessions"))
+    }
+
+    fn status_file(&self, name: &OsStr) -> Option<u32> {
+        places::status_file(name)
     }
 
     /// `CLAUDE_PID` names the process, if it is above the hook and can be the agent; each program

@@ -9,6 +9,7 @@ mod arguments;
 mod driver;
 mod hook;
 pub mod ignored;
+mod places;
 mod private;
 pub mod settings;
 mod single;

@@ -57,7 +57,7 @@ fn begins(mut line: &[u8], words: &[&[u8]]) -> bool {
 
 /// Whether a second object may follow within the line: a brace opens where the last thing closed one.
 /// A text with such braces only costs the longer way.
-fn may_be_glued(line: &[u8]) -> bool {
+pub(crate) fn may_be_glued(line: &[u8]) -> bool {
     memchr_iter(b'{', line).any(|at| {
         let before = line.get(..at).unwrap_or_default();
         before.trim_ascii_end().ends_with(b"}")

@@ -33,10 +33,8 @@ use serde_json::Value;
 /// A decoder of Claude Code.
 pub(crate) fn decoder(source: Source, reading: Reading, arguments: &[&str]) -> Box<dyn Decoder> {
     let options = DecoderOptions {
-        reading,
-        digester: Digester::new(&[7; 32]),
-        process: None,
         arguments: arguments.iter().map(|&word| word.to_owned()).collect(),
+        ..DecoderOptions::new(reading, Digester::new(&[7; 32]))
     };
     ClaudeCode::new().decoder(source, options).expect("the agent has this surface")
 }

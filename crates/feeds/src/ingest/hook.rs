@@ -63,12 +63,7 @@ impl HookDecoders {
     fn decoder(&mut self, agent: &AgentName) -> Option<&mut Box<dyn Decoder>> {
         if !self.decoders.contains_key(agent) {
             let driver = self.drivers.iter().find(|driver| driver.agent() == *agent)?;
-            let options = DecoderOptions {
-                reading: self.reading,
-                digester: self.digester.clone(),
-                process: None,
-                arguments: Vec::new(),
-            };
+            let options = DecoderOptions::new(self.reading, self.digester.clone());
             let decoder = driver.decoder(Source::Hook, options)?;
             self.decoders.insert(agent.clone(), decoder);
         }

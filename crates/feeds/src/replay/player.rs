@@ -326,7 +326,7 @@ fn options(
 ) -> DecoderOptions {
     // The digests of a replay meet only each other: a key that anybody knows hides nothing there.
     let digester = Digester::new(&[0; 32]);
-    DecoderOptions { reading: options.reading, digester, process, arguments }
+    DecoderOptions { process, arguments, ..DecoderOptions::new(options.reading, digester) }
 }
 
 /// Tells a process from the others where a recording has no pids.

@@ -171,10 +171,9 @@ impl<'a> Session<'a> {
         let mut session = Self {
             tap,
             options: DecoderOptions {
-                reading: Reading::State,
-                digester: (made_from.digester)(),
                 process: Some(child),
                 arguments: made_from.arguments,
+                ..DecoderOptions::new(Reading::State, (made_from.digester)())
             },
             decoder: None,
             driver,

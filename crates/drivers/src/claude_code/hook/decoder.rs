@@ -169,7 +169,9 @@ impl Decoder for HookDecoder {
                 Err(_) => Decoded::Malformed,
             },
             Signal::Line { bytes, .. } => self.payload(bytes, &HookContext::default(), at, out),
-            Signal::Gap { too_long: true, .. } => Decoded::Malformed,
+            Signal::Gap { too_long: true, .. } | Signal::Record { .. } | Signal::Report { .. } => {
+                Decoded::Malformed
+            }
             Signal::Gap { .. } | Signal::Exit(_) => Decoded::Understood,
         }
     }

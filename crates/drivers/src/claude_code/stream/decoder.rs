@@ -21,6 +21,7 @@ use super::turn::Turns;
 use crate::claude_code::arguments::Arguments;
 use crate::claude_code::ignored;
 use crate::claude_code::private::Private;
+use crate::claude_code::single::may_be_glued;
 use crate::json::{Raw, is_clean};
 
 /// Reads the stream of one process; see the module page.
@@ -48,7 +49,6 @@ pub struct StreamDecoder {
 pub(super) struct Finders {
     pub(super) call: Finder<'static>,
     pub(super) result: Finder<'static>,
-    glued: [Finder<'static>; 2],
 }
 
 impl StreamDecoder {
@@ -69,11 +69,7 @@ impl StreamDecoder {
             hears_host: false,
             compacting: false,
             ended: false,
-            finders: Finders {
-                call: Finder::new("tool_use"),
-                result: Finder::new("tool_result"),
-                glued: ["}{", "} {"].map(Finder::new),
-            },
+            finders: Finders { call: Finder::new("tool_use"), result: Finder::new("tool_result") },
         }
     }
 
@@ -116,7 +112,7 @@ impl StreamDecoder {
             && bytes.starts_with(br#"{"type":"stream_event","event":{"#)
             && bytes.ends_with(b"}")
             && self.outlet.session().is_some()
-            && self.finders.glued.iter().all(|glued| glued.find(bytes).is_none())
+            && !may_be_glued(bytes)
     }
 
     fn agent_said(&mut self, head: &Head<'_>) -> Decoded {
@@ -222,7 +218,9 @@ impl Decoder for StreamDecoder {
             },
             Signal::Gap { lines, too_long } => self.gap(lines, too_long),
             Signal::Exit(exit) => self.exit(exit),
-            Signal::Hook { .. } => Decoded::Malformed,
+            Signal::Hook { .. } | Signal::Record { .. } | Signal::Report { .. } => {
+                Decoded::Malformed
+            }
         };
         self.outlet.swap(at, out);
         decoded
