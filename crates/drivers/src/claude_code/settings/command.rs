@@ -37,29 +37,29 @@ pub fn hook_command(program: &Path, agent: &str) -> Result<String, SettingsError
 
 /// True if a hook's command is a call of linelamp's hook client and nothing else.
 pub fn is_ours(command: &str) -> bool {
+    program_of(command).is_some()
+}
+
+/// The program that a command of ours runs, as the shell takes it; none if the command is not ours.
+pub fn program_of(command: &str) -> Option<String> {
     let command = command.trim();
     let (command, marked) = match command.strip_suffix(MARK) {
         Some(rest) if rest.ends_with([' ', '\t']) => (rest, true),
         _ => (command, false),
     };
-    let Some(words) = words(command) else {
-        return false;
-    };
-    let mut words = words.iter().map(String::as_str);
-    if !words.next().is_some_and(|program| marked || is_linelamp(program)) {
-        return false;
+    let mut words = words(command)?.into_iter();
+    let program = words.next().filter(|program| marked || is_linelamp(program))?;
+    if words.next()? != "hook" {
+        return None;
     }
-    if words.next() != Some("hook") {
-        return false;
-    }
-    loop {
-        match words.next() {
-            None => return true,
-            Some("--agent") if words.next().is_some() => {}
-            Some(word) if word.starts_with("--agent=") => {}
-            Some(_) => return false,
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "--agent" => drop(words.next()?),
+            word if word.starts_with("--agent=") => {}
+            _ => return None,
         }
     }
+    Some(program)
 }
 
 fn is_linelamp(program: &str) -> bool {
@@ -72,7 +72,7 @@ fn is_plain(byte: u8) -> bool {
 }
 
 /// The text as one word of a POSIX shell, whatever is in it.
-fn quote(text: &str) -> String {
+pub(in crate::claude_code) fn quote(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
@@ -174,6 +174,7 @@ mod tests {
         fn every_command_we_write_is_recognised(path in "\\PC{1,40}", agent in "\\PC{1,12}") {
             let command = hook_command(Path::new(&path), &agent).expect("UTF-8");
             prop_assert!(is_ours(&command), "{}", command);
+            prop_assert_eq!(program_of(&command), Some(path));
         }
 
         #[test]

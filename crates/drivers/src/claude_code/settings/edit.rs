@@ -1,11 +1,11 @@
 //! Putting hooks in and taking them out, as edits of the text.
 
-use std::ops::Range;
-
 use super::command::is_ours;
 use super::error::SettingsError;
 use super::event::forbidden;
-use super::layout::{Layout, indent_of_line, slice, space_before};
+use super::layout::{Layout, slice};
+use super::place::{Place, insert};
+use super::prune::{Fate, cut, prune};
 use super::status::{of_root, type_error};
 use super::tree::{BOM, Kind, Node, decode, parse};
 
@@ -42,19 +42,19 @@ pub fn uninstall(text: &str) -> Result<String, SettingsError> {
     let Some(root) = parse(text)? else {
         return Ok(text.to_owned());
     };
-    let fates: Vec<_> = members(&root)
-        .iter()
-        .map(|(key, value)| {
-            if decode(text, key).as_deref() == Some("hooks") {
-                prune_hooks(text, value)
-            } else {
-                Fate::default()
-            }
-        })
-        .collect();
+    let fates = match &root.kind {
+        Kind::Object(members) => members
+            .iter()
+            .map(|member| match decode(text, &member.key).as_deref() {
+                Some("hooks") => prune_hooks(text, &member.value),
+                _ => Fate::default(),
+            })
+            .collect(),
+        _ => Vec::new(),
+    };
     let outer = root.span.clone();
     let inside = outer.start + 1..outer.end - 1;
-    let mut fate = prune(text, &root, fates);
+    let mut fate = prune(text, &root, &fates);
     if fate.gone {
         // Other containers go; the settings themselves stay as an empty object.
         fate.cuts = vec![inside];
@@ -85,14 +85,12 @@ fn add(text: &str, command: &str, events: &[&str]) -> Result<String, SettingsErr
         if slice(text, root.span.start, root.span.end) == "{}" {
             let member = hooks_member(&layout, command, events, &layout.deeper(""));
             let (before, after) = (layout.gap(&layout.deeper("")), layout.gap(""));
-            return Ok(insert(
-                text,
-                vec![(root.span.start + 1, format!("{before}{member}{after}"))],
-            ));
+            let piece = (root.span.start + 1, format!("{before}{member}{after}"));
+            return Ok(insert(text, vec![piece]));
         }
         let place = Place::in_container(text, &root, &layout);
         let member = hooks_member(&layout, command, events, &place.indent);
-        return Ok(insert(text, vec![place.of(&[member])]));
+        return Ok(insert(text, place.of(&[member])));
     };
     if !matches!(hooks.kind, Kind::Object(_)) {
         return Err(type_error(text, hooks, "hooks", "an object"));
@@ -104,7 +102,7 @@ fn add(text: &str, command: &str, events: &[&str]) -> Result<String, SettingsErr
             None => new.push(*event),
             Some(list) if matches!(list.kind, Kind::Array(_)) => {
                 let place = Place::in_container(text, list, &layout);
-                insertions.push(place.of(&[layout.group(command)]));
+                insertions.extend(place.of(&[layout.group(command)]));
             }
             Some(other) => {
                 return Err(type_error(text, other, &format!("hooks.{event}"), "an array"));
@@ -115,7 +113,7 @@ fn add(text: &str, command: &str, events: &[&str]) -> Result<String, SettingsErr
         let place = Place::in_container(text, hooks, &layout);
         let new: Vec<_> =
             new.iter().map(|event| event_member(&layout, command, event, &place.indent)).collect();
-        insertions.push(place.of(&new));
+        insertions.extend(place.of(&new));
     }
     Ok(insert(text, insertions))
 }
@@ -132,66 +130,22 @@ fn event_member(layout: &Layout, command: &str, event: &str, indent: &str) -> St
     layout.member(event, &list)
 }
 
-/// Where new children of a container go, and how they are set apart.
-struct Place {
-    at: usize,
-    indent: String,
-    separator: String,
-    first: bool,
-}
-
-impl Place {
-    fn in_container(text: &str, container: &Node, layout: &Layout) -> Self {
-        let outer = indent_of_line(text, container.span.start);
-        let spans = children(container);
-        let Some(last) = spans.last() else {
-            // Right behind the bracket: this tells a removal that the container was there before.
-            let indent = layout.deeper(outer);
-            let separator = format!(",{}", layout.gap(&indent));
-            return Self { at: container.span.start + 1, indent, separator, first: true };
-        };
-        let gap = space_before(text, last.start);
-        let (gap, indent) = match gap.rsplit_once('\n') {
-            Some((_, indent)) => (gap, indent),
-            None if gap.is_empty() && !layout.is_one_line() => (" ", outer),
-            None => (gap, outer),
-        };
-        let separator = format!(",{gap}");
-        Self { at: last.end, indent: indent.to_owned(), separator, first: false }
-    }
-
-    fn of(&self, children: &[String]) -> (usize, String) {
-        let joined = children.join(&self.separator);
-        (self.at, if self.first { joined } else { format!("{}{joined}", self.separator) })
-    }
-}
-
-/// A part of the text that goes.
-type Cut = Range<usize>;
-
-/// What becomes of a value when our hooks go.
-#[derive(Default)]
-struct Fate {
-    /// All of it was ours, or was made for ours.
-    gone: bool,
-    /// Otherwise, what is cut out of it.
-    cuts: Vec<Cut>,
-}
-
+/// What becomes of the `hooks` object.
 fn prune_hooks(text: &str, hooks: &Node) -> Fate {
-    if !matches!(hooks.kind, Kind::Object(_)) {
+    let Kind::Object(members) = &hooks.kind else {
         return Fate::default();
-    }
-    let fates = members(hooks).iter().map(|(_, list)| prune_list(text, list)).collect();
-    prune(text, hooks, fates)
+    };
+    let fates: Vec<_> = members.iter().map(|member| prune_list(text, &member.value)).collect();
+    prune(text, hooks, &fates)
 }
 
-/// The list of an event.
+/// What becomes of the list of an event.
 fn prune_list(text: &str, list: &Node) -> Fate {
     let Kind::Array(groups) = &list.kind else {
         return Fate::default();
     };
-    prune(text, list, groups.iter().map(|group| prune_group(text, group)).collect())
+    let fates: Vec<_> = groups.iter().map(|group| prune_group(text, group)).collect();
+    prune(text, list, &fates)
 }
 
 /// A matcher with its hooks. Gone if all of them are ours.
@@ -213,7 +167,7 @@ fn prune_group(text: &str, group: &Node) -> Fate {
         let ours = fates.iter().filter(|fate| fate.gone).count();
         found += ours;
         left += hooks.len() - ours;
-        fate.cuts.extend(prune(text, &member.value, fates).cuts);
+        fate.cuts.extend(prune(text, &member.value, &fates).cuts);
     }
     fate.gone = found > 0 && left == 0;
     fate
@@ -223,72 +177,4 @@ fn prune_group(text: &str, group: &Node) -> Fate {
 pub(super) fn command_of(text: &str, hook: &Node) -> Option<String> {
     let value = hook.get(text, "command")?;
     matches!(value.kind, Kind::Text).then(|| decode(text, &value.span)).flatten()
-}
-
-/// Joins the fates of a container's children into its own.
-fn prune(text: &str, container: &Node, fates: Vec<Fate>) -> Fate {
-    let spans = children(container);
-    if !fates.is_empty() && fates.iter().all(|fate| fate.gone) {
-        let all = spans[0].start..spans[spans.len() - 1].end;
-        let was_there = space_before(text, all.start).is_empty();
-        return Fate { gone: !was_there, cuts: vec![all] };
-    }
-    let mut cuts = Vec::new();
-    let mut at_front = true;
-    for (index, fate) in fates.into_iter().enumerate() {
-        if !fate.gone {
-            at_front = false;
-            cuts.extend(fate.cuts);
-        } else if at_front {
-            // Up to the next child, which keeps the space before the first one.
-            let front = spans[0].start..spans[index + 1].start;
-            cuts = vec![front];
-        } else {
-            cuts.push(spans[index - 1].end..spans[index].end);
-        }
-    }
-    Fate { gone: false, cuts }
-}
-
-fn members(node: &Node) -> Vec<(Range<usize>, &Node)> {
-    match &node.kind {
-        Kind::Object(members) => {
-            members.iter().map(|member| (member.key.clone(), &member.value)).collect()
-        }
-        _ => Vec::new(),
-    }
-}
-
-fn children(node: &Node) -> Vec<Range<usize>> {
-    match &node.kind {
-        Kind::Object(members) => members.iter().map(super::tree::Member::span).collect(),
-        Kind::Array(values) => values.iter().map(|value| value.span.clone()).collect(),
-        _ => Vec::new(),
-    }
-}
-
-/// The text without the given parts, which are in order and apart from one another.
-fn cut(text: &str, cuts: &[Cut]) -> String {
-    let mut kept = String::with_capacity(text.len());
-    let mut at = 0;
-    for cut in cuts {
-        kept.push_str(slice(text, at, cut.start));
-        at = cut.end;
-    }
-    kept.push_str(slice(text, at, text.len()));
-    kept
-}
-
-/// The text with pieces put in; each place is one of `text`.
-fn insert(text: &str, mut pieces: Vec<(usize, String)>) -> String {
-    pieces.sort_by_key(|piece| piece.0);
-    let mut result = String::with_capacity(text.len() + 4096);
-    let mut at = 0;
-    for (place, piece) in pieces {
-        result.push_str(slice(text, at, place));
-        result.push_str(&piece);
-        at = place;
-    }
-    result.push_str(slice(text, at, text.len()));
-    result
 }

@@ -97,7 +97,7 @@ impl SettingsError {
     }
 
     /// Adds the file's name.
-    pub(super) fn in_file(self, path: &std::path::Path) -> Self {
+    pub(in crate::claude_code) fn in_file(self, path: &std::path::Path) -> Self {
         Self::In { path: path.to_owned(), source: Box::new(self) }
     }
 }

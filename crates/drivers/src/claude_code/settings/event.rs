@@ -115,6 +115,11 @@ pub fn wanted(version: Option<&str>) -> Vec<&'static str> {
         .collect()
 }
 
+/// True if `text` begins with a version that [`wanted`] can read: three numbers, as in `2.1.332`.
+pub fn is_version(text: &str) -> bool {
+    parse(text).is_some()
+}
+
 /// Why `name` must never be hooked, if so.
 pub(super) fn forbidden(name: &str) -> Option<&'static str> {
     KNOWN_EVENTS.iter().filter(|event| event.name == name).find_map(|event| match event.choice {
@@ -157,6 +162,16 @@ mod tests {
         }
         assert!(!wanted(Some("2.0.5")).contains(&"PermissionRequest"));
         assert!(wanted(Some("1.0.90")).contains(&"Stop"));
+    }
+
+    #[test]
+    fn a_version_is_three_numbers() {
+        for text in ["2.1.332", "v2.1.197 (Claude Code)", "3.0.0-beta.1", "2.1.332+build.5"] {
+            assert!(is_version(text), "{text}");
+        }
+        for text in ["", "zzz", "2.1", "2.1.x", "Claude Code 2.1.332", "-1.0.0"] {
+            assert!(!is_version(text), "{text}");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! still what it was, keeps a copy beside it, and replaces it by renaming a complete file, so that nobody
 //! ever sees half of one. A symbolic link stays a link: what it points to is replaced.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -14,14 +14,6 @@ use linelamp_core::Timestamp;
 use super::edit::{install, uninstall};
 use super::error::SettingsError;
 use super::status::{Status, status};
-
-/// The user's settings file: in `CLAUDE_CONFIG_DIR` if that is set, else in `.claude` of the home folder.
-pub fn settings_path(config_dir: Option<&OsStr>, home: &Path) -> PathBuf {
-    match config_dir {
-        Some(folder) if !folder.is_empty() => Path::new(folder).join("settings.json"),
-        _ => home.join(".claude").join("settings.json"),
-    }
-}
 
 /// A settings file, which need not exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,7 +88,8 @@ impl SettingsFile {
         status(&text, command, events).map_err(|error| error.in_file(&self.path))
     }
 
-    fn read(&self) -> Result<Option<String>, SettingsError> {
+    /// The text of the file; none if there is no file.
+    pub(in crate::claude_code) fn read(&self) -> Result<Option<String>, SettingsError> {
         let bytes = match fs::read(&self.path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -164,16 +157,17 @@ impl Change {
             Ok(data) => Some(data),
             Err(_) => None,
         };
+        let Some(after) = &self.after else {
+            // Nothing but ours stood in it: there is nothing to keep a copy of.
+            fs::remove_file(&target).map_err(|error| io_error("remove", &target, error))?;
+            return Ok(Applied { changed: true, backup: None });
+        };
+        let new = Prepared::write(&target, after, mode.as_ref())?;
         let backup = match &self.before {
             Some(before) => back_up(&self.path, before, at, mode.as_ref())?,
             None => None,
         };
-        match &self.after {
-            Some(after) => replace(&target, after, mode.as_ref())?,
-            None => {
-                fs::remove_file(&target).map_err(|error| io_error("remove", &target, error))?;
-            }
-        }
+        new.put_in_place()?;
         Ok(Applied { changed: true, backup })
     }
 }
@@ -240,30 +234,53 @@ fn back_up(
     Ok(None)
 }
 
-/// Puts a complete file in the place of `target`, which need not exist.
-fn replace(target: &Path, text: &str, like: Option<&fs::Metadata>) -> Result<(), SettingsError> {
-    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
-    if let Some(folder) = folder {
-        fs::create_dir_all(folder).map_err(|error| io_error("create", folder, error))?;
-    }
-    let mut name = OsString::from(".");
-    name.push(target.file_name().unwrap_or_default());
-    name.push(format!(".linelamp-{}", std::process::id()));
-    let temporary = target.with_file_name(name);
-    // One that is left from a crash of a process with our id.
-    fs::remove_file(&temporary).ok();
-    let written = write_new(&temporary, text, like)
-        .map_err(|error| io_error("write", &temporary, error))
-        .and_then(|()| {
-            fs::rename(&temporary, target).map_err(|error| io_error("replace", target, error))
-        });
-    if written.is_err() {
+/// A complete file beside the one it will take the place of. It goes if it is not used.
+struct Prepared<'a> {
+    temporary: PathBuf,
+    target: &'a Path,
+}
+
+impl<'a> Prepared<'a> {
+    /// Writes it. The target need not exist, nor its folder.
+    fn write(
+        target: &'a Path,
+        text: &str,
+        like: Option<&fs::Metadata>,
+    ) -> Result<Self, SettingsError> {
+        if let Some(folder) = folder_of(target) {
+            fs::create_dir_all(folder).map_err(|error| io_error("create", folder, error))?;
+        }
+        let mut name = OsString::from(".");
+        name.push(target.file_name().unwrap_or_default());
+        name.push(format!(".linelamp-{}", std::process::id()));
+        let temporary = target.with_file_name(name);
+        // One that is left from a crash of a process with our id.
         fs::remove_file(&temporary).ok();
-    } else if let Some(folder) = folder {
-        // The rename is made durable where the system offers it; it has happened either way.
-        File::open(folder).and_then(|folder| folder.sync_all()).ok();
+        write_new(&temporary, text, like).map_err(|error| io_error("write", &temporary, error))?;
+        Ok(Self { temporary, target })
     }
-    written
+
+    /// Takes the place of the target, in one step.
+    fn put_in_place(self) -> Result<(), SettingsError> {
+        fs::rename(&self.temporary, self.target)
+            .map_err(|error| io_error("replace", self.target, error))?;
+        // The rename is made durable where the system offers it; it has happened either way.
+        if let Some(folder) = folder_of(self.target) {
+            File::open(folder).and_then(|folder| folder.sync_all()).ok();
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Prepared<'_> {
+    fn drop(&mut self) {
+        // After a rename there is nothing left to remove.
+        fs::remove_file(&self.temporary).ok();
+    }
+}
+
+fn folder_of(path: &Path) -> Option<&Path> {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty())
 }
 
 /// Writes a new file with the mode and the owner of another one; private if there is none.

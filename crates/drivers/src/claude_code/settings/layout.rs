@@ -5,7 +5,7 @@ use super::tree::{Kind, Node};
 
 /// Line breaks and indentation of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Layout {
+pub(in crate::claude_code) struct Layout {
     /// The line break; none if everything stands on one line.
     line_break: Option<&'static str>,
     /// One step of indentation.
@@ -14,7 +14,7 @@ pub(super) struct Layout {
 
 impl Layout {
     /// The layout of `text`, whose value is `root`.
-    pub(super) fn of(text: &str, root: Option<&Node>) -> Self {
+    pub(in crate::claude_code) fn of(text: &str, root: Option<&Node>) -> Self {
         let windows = text.find('\n').is_some_and(|at| text.as_bytes()[..at].ends_with(b"\r"));
         let line_break = Some(if windows { "\r\n" } else { "\n" });
         let first = root.and_then(|root| match &root.kind {
@@ -35,7 +35,7 @@ impl Layout {
     }
 
     /// White space that is never empty: a line break and the indentation, or one space.
-    pub(super) fn gap(&self, indent: &str) -> String {
+    pub(in crate::claude_code) fn gap(&self, indent: &str) -> String {
         self.line_break.map_or_else(|| " ".to_owned(), |line_break| format!("{line_break}{indent}"))
     }
 
@@ -45,7 +45,7 @@ impl Layout {
     }
 
     /// One step further in.
-    pub(super) fn deeper(&self, indent: &str) -> String {
+    pub(in crate::claude_code) fn deeper(&self, indent: &str) -> String {
         format!("{indent}{}", self.unit)
     }
 
@@ -91,7 +91,7 @@ impl Layout {
 }
 
 /// The white space right before `at`.
-pub(super) fn space_before(text: &str, at: usize) -> &str {
+pub(in crate::claude_code) fn space_before(text: &str, at: usize) -> &str {
     let before = slice(text, 0, at);
     let end = before.trim_end_matches([' ', '\t', '\r', '\n']).len();
     slice(text, end, at)
@@ -106,10 +106,10 @@ pub(super) fn indent_of_line(text: &str, at: usize) -> &str {
 }
 
 /// A part of a text between two places that a parse of it gave.
-pub(super) fn slice(text: &str, start: usize, end: usize) -> &str {
+pub(in crate::claude_code) fn slice(text: &str, start: usize, end: usize) -> &str {
     text.get(start..end).expect("places come from a parse of the same text")
 }
 
-fn json(text: &str) -> String {
+pub(in crate::claude_code) fn json(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }

@@ -6,6 +6,9 @@
 //! functions over text; [`SettingsFile`] reads, backs up and replaces the file; [`wanted`] says which
 //! events are worth a hook and which are known to the installed version.
 //!
+//! Comments and commas before a closing bracket are kept byte for byte, although Claude Code itself ignores a
+//! file that has them: [`Status::unread`] tells, so that nobody takes such hooks for installed ones.
+//!
 //! Deliberately not here: running the CLI to learn its version, choosing the file (see
 //! [`settings_path`] for the rule), and asking the user.
 //!
@@ -20,13 +23,18 @@ mod edit;
 mod error;
 mod event;
 mod file;
-mod layout;
+pub(super) mod layout;
+mod level;
+mod place;
+mod prune;
 mod status;
-mod tree;
+pub(super) mod tree;
+pub(super) mod trivia;
 
-pub use self::command::{HOOK_TIMEOUT_SECONDS, hook_command, is_ours};
+pub use self::command::{HOOK_TIMEOUT_SECONDS, hook_command, is_ours, program_of};
 pub use self::edit::{install, uninstall};
 pub use self::error::SettingsError;
-pub use self::event::{Choice, HookEvent, KNOWN_EVENTS, wanted};
-pub use self::file::{Applied, Change, SettingsFile, settings_path};
+pub use self::event::{Choice, HookEvent, KNOWN_EVENTS, is_version, wanted};
+pub use self::file::{Applied, Change, SettingsFile};
+pub use self::level::{Level, settings_path};
 pub use self::status::{Status, status};

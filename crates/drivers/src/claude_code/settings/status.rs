@@ -3,7 +3,7 @@
 use super::command::is_ours;
 use super::edit::command_of;
 use super::error::SettingsError;
-use super::tree::{Kind, Node, decode, parse, position};
+use super::tree::{Kind, Node, decode, first_extension, parse, position};
 
 /// What of ours stands in settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,6 +19,9 @@ pub struct Status {
     pub others: usize,
     /// True if the settings switch all hooks off (`disableAllHooks`).
     pub disabled: bool,
+    /// Line and column of the first comment, or comma before a closing bracket. Claude Code reads strict JSON
+    /// and ignores a file with one, whatever hooks stand in it.
+    pub unread: Option<(usize, usize)>,
 }
 
 impl Status {
@@ -39,10 +42,11 @@ impl Status {
 ///
 /// If the text is no JSON.
 pub fn status(text: &str, command: &str, events: &[&str]) -> Result<Status, SettingsError> {
-    Ok(of_root(text, parse(text)?.as_ref(), command, events))
+    let status = of_root(text, parse(text)?.as_ref(), command, events);
+    Ok(Status { unread: first_extension(text), ..status })
 }
 
-/// As [`status`], for a text that is parsed already.
+/// As [`status`], for a text that is parsed already; whether Claude Code can read it is left open.
 pub(super) fn of_root(text: &str, root: Option<&Node>, command: &str, events: &[&str]) -> Status {
     let mut status = Status::default();
     let hooks = root.into_iter().flat_map(|root| root.members(text, "hooks"));

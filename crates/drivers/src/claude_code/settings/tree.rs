@@ -6,22 +6,23 @@
 use std::ops::Range;
 
 use super::error::SettingsError;
+use super::trivia::comment_end;
 
 /// How deep values may be nested. Far beyond any settings, far below any stack.
 const MAX_DEPTH: usize = 200;
 
 /// A value's place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Node {
+pub(in crate::claude_code) struct Node {
     /// From its first byte to behind its last one.
-    pub(super) span: Range<usize>,
+    pub(in crate::claude_code) span: Range<usize>,
     /// What it is.
-    pub(super) kind: Kind,
+    pub(in crate::claude_code) kind: Kind,
 }
 
 /// What a value is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(in crate::claude_code) enum Kind {
     /// An object, its members in order.
     Object(Vec<Member>),
     /// An array.
@@ -40,23 +41,23 @@ pub(super) enum Kind {
 
 /// A key and its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Member {
+pub(in crate::claude_code) struct Member {
     /// The key's place, quotes included.
-    pub(super) key: Range<usize>,
+    pub(in crate::claude_code) key: Range<usize>,
     /// The value.
-    pub(super) value: Node,
+    pub(in crate::claude_code) value: Node,
 }
 
 impl Member {
     /// From the key's first byte to behind the value's last one.
-    pub(super) fn span(&self) -> Range<usize> {
+    pub(in crate::claude_code) fn span(&self) -> Range<usize> {
         self.key.start..self.value.span.end
     }
 }
 
 impl Node {
     /// The members of this object whose key is `key`: none, one, or several, of which the last counts.
-    pub(super) fn members<'a>(
+    pub(in crate::claude_code) fn members<'a>(
         &'a self,
         text: &'a str,
         key: &'a str,
@@ -69,12 +70,16 @@ impl Node {
     }
 
     /// The value that counts for `key`.
-    pub(super) fn get<'a>(&'a self, text: &'a str, key: &'a str) -> Option<&'a Node> {
+    pub(in crate::claude_code) fn get<'a>(
+        &'a self,
+        text: &'a str,
+        key: &'a str,
+    ) -> Option<&'a Node> {
         self.members(text, key).next_back().map(|member| &member.value)
     }
 
     /// The words for what this value is.
-    pub(super) fn describe(&self) -> &'static str {
+    pub(in crate::claude_code) fn describe(&self) -> &'static str {
         match self.kind {
             Kind::Object(_) => "an object",
             Kind::Array(_) => "an array",
@@ -86,13 +91,22 @@ impl Node {
     }
 }
 
+/// The places of a container's members or values.
+pub(super) fn children(node: &Node) -> Vec<Range<usize>> {
+    match &node.kind {
+        Kind::Object(members) => members.iter().map(Member::span).collect(),
+        Kind::Array(values) => values.iter().map(|value| value.span.clone()).collect(),
+        _ => Vec::new(),
+    }
+}
+
 /// The text at `span` (quotes included), decoded; none if it has half of a surrogate pair in it.
-pub(super) fn decode(text: &str, span: &Range<usize>) -> Option<String> {
+pub(in crate::claude_code) fn decode(text: &str, span: &Range<usize>) -> Option<String> {
     serde_json::from_str(text.get(span.clone())?).ok()
 }
 
 /// Line and column of a byte, both from 1.
-pub(super) fn position(text: &str, offset: usize) -> (usize, usize) {
+pub(in crate::claude_code) fn position(text: &str, offset: usize) -> (usize, usize) {
     let before = text.get(..offset).unwrap_or(text);
     let line = before.matches('\n').count() + 1;
     let start = before.rfind('\n').map_or(0, |at| at + 1);
@@ -101,28 +115,25 @@ pub(super) fn position(text: &str, offset: usize) -> (usize, usize) {
 }
 
 /// The mark some editors put before the first character.
-pub(super) const BOM: char = '\u{feff}';
+pub(in crate::claude_code) const BOM: char = '\u{feff}';
 
-/// Parses `text`; none if there is nothing in it but white space (and a byte order mark).
-pub(super) fn parse(text: &str) -> Result<Option<Node>, SettingsError> {
-    let start = if text.starts_with(BOM) { BOM.len_utf8() } else { 0 };
-    let mut parser = Parser { text, at: start };
-    parser.skip_space();
-    if parser.at == text.len() {
-        return Ok(None);
-    }
-    let node = parser.value(0)?;
-    parser.skip_space();
-    if parser.at < text.len() {
-        return Err(parser.fail("text behind the end of the settings", AFTER_END));
-    }
-    Ok(Some(node))
+/// Parses `text`; none if there is nothing in it but white space and comments (and a byte order mark).
+pub(in crate::claude_code) fn parse(text: &str) -> Result<Option<Node>, SettingsError> {
+    Parser::of(text).all()
+}
+
+/// The line and column of the first thing in `text` that is no strict JSON though it is accepted here: a
+/// comment, or a comma before a closing bracket.
+pub(super) fn first_extension(text: &str) -> Option<(usize, usize)> {
+    let mut parser = Parser::of(text);
+    parser.all().ok()?;
+    parser.extension.map(|at| position(text, at))
 }
 
 const AFTER_END: &str = "a settings file is one JSON object; look for a bracket too many above";
 const CUT: &str = "the file seems cut off; look for a bracket or quote that is never closed";
-const NO_COMMENTS: &str = "JSON has no comments; take the comment out";
-const NO_TRAILING: &str = "JSON allows no comma before a closing bracket; take it out";
+const COMMENTS: &str = "a comment begins with // or stands between /* and */";
+const OPEN_COMMENT: &str = "close it with */";
 const COMMA: &str = "look for a missing comma or quote just before";
 const QUOTES: &str = "keys and texts stand in double quotes";
 const ESCAPE: &str = "a backslash in a text is written as two";
@@ -131,16 +142,51 @@ const VALUE: &str = "a value is a text in double quotes, a number, true, false, 
 struct Parser<'a> {
     text: &'a str,
     at: usize,
+    /// Where the first comment or comma before a closing bracket stands.
+    extension: Option<usize>,
 }
 
-impl Parser<'_> {
+impl<'a> Parser<'a> {
+    fn of(text: &'a str) -> Self {
+        let at = if text.starts_with(BOM) { BOM.len_utf8() } else { 0 };
+        Self { text, at, extension: None }
+    }
+
+    fn all(&mut self) -> Result<Option<Node>, SettingsError> {
+        self.skip_space()?;
+        if self.at == self.text.len() {
+            return Ok(None);
+        }
+        let node = self.value(0)?;
+        self.skip_space()?;
+        if self.at < self.text.len() {
+            return Err(self.fail("text behind the end of the settings", AFTER_END));
+        }
+        Ok(Some(node))
+    }
+
     fn peek(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
     }
 
-    fn skip_space(&mut self) {
-        while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
-            self.at += 1;
+    /// Goes past white space and comments.
+    fn skip_space(&mut self) -> Result<(), SettingsError> {
+        loop {
+            while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
+                self.at += 1;
+            }
+            match comment_end(self.text, self.at) {
+                None => return Ok(()),
+                Some(Ok(end)) => {
+                    self.extension.get_or_insert(self.at);
+                    self.at = end;
+                }
+                Some(Err(_)) => {
+                    let (line, column) = position(self.text, self.at);
+                    let problem = "a comment that never ends";
+                    return Err(SettingsError::Syntax { line, column, problem, hint: OPEN_COMMENT });
+                }
+            }
         }
     }
 
@@ -149,7 +195,7 @@ impl Parser<'_> {
         let (line, column) = position(self.text, self.at);
         let (problem, hint) = match self.peek() {
             None => ("the text ends too early", CUT),
-            Some(b'/' | b'#') => ("a comment", NO_COMMENTS),
+            Some(b'/' | b'#') => ("a character that means nothing here", COMMENTS),
             Some(b'\'') => ("a single quote", QUOTES),
             Some(_) => (problem, hint),
         };
@@ -193,26 +239,25 @@ impl Parser<'_> {
         let mut members = Vec::new();
         self.at += 1;
         loop {
-            self.skip_space();
+            self.skip_space()?;
             match self.peek() {
-                Some(b'}') if members.is_empty() => break,
-                Some(b'}') => return Err(self.fail("a comma before `}`", NO_TRAILING)),
+                Some(b'}') => break,
                 Some(b'"') => {}
                 _ => return Err(self.fail("no key in double quotes", QUOTES)),
             }
             let key = self.at;
             self.string()?;
             let key = key..self.at;
-            self.skip_space();
+            self.skip_space()?;
             if self.peek() != Some(b':') {
                 return Err(self.fail("no colon behind a key", "write \"key\": value"));
             }
             self.at += 1;
-            self.skip_space();
+            self.skip_space()?;
             members.push(Member { key, value: self.value(depth + 1)? });
-            self.skip_space();
+            self.skip_space()?;
             match self.peek() {
-                Some(b',') => self.at += 1,
+                Some(b',') => self.comma(b'}')?,
                 Some(b'}') => break,
                 _ => return Err(self.fail("neither `,` nor `}` behind a value", COMMA)),
             }
@@ -225,21 +270,33 @@ impl Parser<'_> {
         let mut values = Vec::new();
         self.at += 1;
         loop {
-            self.skip_space();
+            self.skip_space()?;
             match self.peek() {
-                Some(b']') if values.is_empty() => break,
-                Some(b']') => return Err(self.fail("a comma before `]`", NO_TRAILING)),
+                Some(b']') => break,
                 _ => values.push(self.value(depth + 1)?),
             }
-            self.skip_space();
+            self.skip_space()?;
             match self.peek() {
-                Some(b',') => self.at += 1,
+                Some(b',') => self.comma(b']')?,
                 Some(b']') => break,
                 _ => return Err(self.fail("neither `,` nor `]` behind a value", COMMA)),
             }
         }
         self.at += 1;
         Ok(Kind::Array(values))
+    }
+
+    /// Goes past a comma, and notes it if the bracket follows.
+    fn comma(&mut self, close: u8) -> Result<(), SettingsError> {
+        let comma = self.at;
+        self.at += 1;
+        // A comment behind it comes later in the text than the comma does.
+        let before = self.extension;
+        self.skip_space()?;
+        if self.peek() == Some(close) && before.is_none() {
+            self.extension = Some(comma);
+        }
+        Ok(())
     }
 
     fn string(&mut self) -> Result<(), SettingsError> {
@@ -324,10 +381,13 @@ mod tests {
     #[test]
     fn a_wrong_file_is_refused_with_its_place_and_a_hint() {
         let cases = [
-            ("{\"a\": 1,}", 1, 9, NO_TRAILING),
-            ("{\n  \"a\": [1,\n  ]\n}", 3, 3, NO_TRAILING),
-            ("{\n  // note\n}", 2, 3, NO_COMMENTS),
-            ("{\"a\": 1 /* x */}", 1, 9, NO_COMMENTS),
+            ("{\"a\": 1,,}", 1, 9, QUOTES),
+            ("{,}", 1, 2, QUOTES),
+            ("{\n  \"a\": [1,\n  ,]\n}", 3, 3, VALUE),
+            ("{\n  # note\n}", 2, 3, COMMENTS),
+            ("{\"a\": 1 / x}", 1, 9, COMMENTS),
+            ("{\n \"a\": 1 /* x }\n", 2, 9, OPEN_COMMENT),
+            ("{} // x\n/*", 2, 1, OPEN_COMMENT),
             ("{'a': 1}", 1, 2, QUOTES),
             ("{a: 1}", 1, 2, QUOTES),
             ("{\"a\" 1}", 1, 6, "write \"key\": value"),
@@ -348,6 +408,22 @@ mod tests {
                 }
                 other => panic!("{text}: {other:?}"),
             }
+        }
+    }
+
+    #[test]
+    fn what_is_no_strict_json_is_told_with_its_place() {
+        for (text, place) in [
+            ("{\"a\": [1, 2]}", None),
+            ("{\"//\": \"/* x */\"}", None),
+            ("{\"a\": 1,}", Some((1, 8))),
+            ("{\n \"a\": [1, // x\n ]}", Some((2, 9))),
+            ("\u{feff}// x\n{}", Some((1, 1))),
+            ("{}\n/* x */", Some((2, 1))),
+            ("// nothing else", Some((1, 1))),
+        ] {
+            assert!(parse(text).is_ok(), "{text}");
+            assert_eq!(first_extension(text), place, "{text}");
         }
     }
 
@@ -382,7 +458,8 @@ mod tests {
         fn it_agrees_with_a_full_parser_on_what_is_json(
             text in "[ \\[\\]{},:\"\\\\ae0-9.tru/n\n-]{0,24}"
         ) {
-            let ours = matches!(parse(&text), Ok(Some(_)));
+            let ours =
+                matches!(parse(&text), Ok(Some(_))) && first_extension(&text).is_none();
             let theirs = serde_json::from_str::<serde_json::Value>(&text);
             // Numbers beyond a float are refused by the other parser only.
             let beyond = theirs.as_ref().err().is_some_and(|error| error.to_string().contains("range"));
