@@ -217,12 +217,12 @@ pub trait Driver: Send + Sync + fmt::Debug {
 
     /// The folders in which the agent keeps its settings and sessions, where the environment and the
     /// user's home say nothing else: `variable` gives an environment value.
+    #[expect(unused_variables, reason = "names for those who implement it")]
     fn config_folders(
         &self,
         home: &Path,
         variable: &dyn Fn(&str) -> Option<OsString>,
     ) -> Vec<PathBuf> {
-        let _ = (home, variable);
         Vec::new()
     }
 

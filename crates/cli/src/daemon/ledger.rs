@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use linelamp_core::journal::Position;
+use linelamp_core::journal::{Cursor, Position};
 use linelamp_core::sink::{BoxError, BoxFuture};
 use linelamp_feeds::ingest::Ledger;
 use linelamp_sinks::store::{Store, StoreError};
@@ -23,5 +23,16 @@ impl Ledger for StoreLedger {
             let known: Result<_, StoreError> = tokio::task::spawn_blocking(ask).await?;
             Ok(known?)
         })
+    }
+
+    fn cursors(&self, prefix: &str) -> BoxFuture<'_, Result<Vec<Cursor>, BoxError>> {
+        let (store, prefix) = (Arc::clone(&self.0), prefix.to_owned());
+        Box::pin(
+            async move { Ok(tokio::task::spawn_blocking(move || store.cursors(&prefix)).await??) },
+        )
+    }
+
+    fn has_room(&self) -> bool {
+        self.0.has_room()
     }
 }

@@ -7,7 +7,7 @@ use super::guard::contain;
 use super::order::Order;
 use crate::event::{Body, Event};
 use crate::id::SessionKey;
-use crate::journal::{Committed, Entry, Position};
+use crate::journal::{Committed, Entry, Input};
 
 /// True for what changes so often, and means so little for a restart, that the evidence is not saved for
 /// it alone.
@@ -18,7 +18,7 @@ pub(super) fn is_piece(body: &Body) -> bool {
 /// The entry of `events`, with the evidence of every session they or `touched` name. Pieces name none.
 pub(super) fn make(
     order: &Order,
-    position: Option<Position>,
+    input: Option<Input>,
     events: Vec<Arc<Event>>,
     touched: &[SessionKey],
     committed: Option<Committed>,
@@ -35,7 +35,7 @@ pub(super) fn make(
     backlog.publish(count);
     let mut ticket = Ticket { backlog: Arc::clone(backlog), count, tell: committed };
     Entry {
-        position,
+        input,
         events,
         sessions,
         next_seq: order.next,

@@ -8,7 +8,7 @@ use super::shared::Shared;
 use crate::draft::Draft;
 use crate::event::Trust;
 use crate::id::{FeedName, SessionKey};
-use crate::journal::{Committed, Position};
+use crate::journal::{Committed, Input};
 use crate::state::Answer;
 
 /// Publishes for one feed: knows its name, trust and rate limit. Cheap to clone.
@@ -63,7 +63,7 @@ impl Publisher {
     }
 
     /// Publishes all drafts of one input in one step: no other event comes between them, and a journal
-    /// commits them together with `position`. Invalid drafts are counted and left out. A batch is never
+    /// commits them together with `input`. Invalid drafts are counted and left out. A batch is never
     /// cut by the rate limit; [`Publisher::ready`] waits longer afterwards. Without a journal `committed`
     /// is told at once.
     ///
@@ -72,11 +72,11 @@ impl Publisher {
     /// [`PublishError::Closed`] only.
     pub fn publish_all(
         &self,
-        position: Option<Position>,
+        input: Option<Input>,
         drafts: Vec<Draft>,
         committed: Option<Committed>,
     ) -> Result<Vec<Result<Answer, PublishError>>, PublishError> {
-        self.shared.publish_all(&self.feed, position, drafts, committed)
+        self.shared.publish_all(&self.feed, input, drafts, committed)
     }
 
     /// Says that the feed lost sight of a session: the stream it sat in is gone and nobody saw the process

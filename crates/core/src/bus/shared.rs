@@ -21,7 +21,7 @@ use super::{entry, validate};
 use crate::draft::Draft;
 use crate::event::{Body, Event, Origin, Scope, Trust};
 use crate::id::{EventId, Seq, SessionKey};
-use crate::journal::{Committed, Journal, Position};
+use crate::journal::{Committed, Input, Journal};
 use crate::state::Answer;
 
 /// What publishers, lanes and the bus itself share.
@@ -78,7 +78,7 @@ impl Shared {
     pub(super) fn publish_all(
         &self,
         feed: &FeedState,
-        position: Option<Position>,
+        input: Option<Input>,
         drafts: Vec<Draft>,
         mut committed: Option<Committed>,
     ) -> Result<Vec<Result<Answer, PublishError>>, PublishError> {
@@ -104,7 +104,7 @@ impl Shared {
             })
             .collect();
         if self.journal.is_some() {
-            self.release(&mut order, position, &touched, committed.take());
+            self.release(&mut order, input, &touched, committed.take());
         } else {
             self.release(&mut order, None, &[], None);
         }
@@ -229,13 +229,13 @@ impl Shared {
     fn release(
         &self,
         order: &mut Order,
-        position: Option<Position>,
+        input: Option<Input>,
         touched: &[SessionKey],
         committed: Option<Committed>,
     ) {
         order.note_fresh();
         let mut fresh = std::mem::take(&mut order.fresh);
-        let idle = fresh.is_empty() && touched.is_empty() && position.is_none();
+        let idle = fresh.is_empty() && touched.is_empty() && input.is_none();
         if let Some(journal) = &self.journal
             && !(idle && committed.is_none())
         {
@@ -243,7 +243,7 @@ impl Shared {
             for event in &events {
                 order.put(&self.ring, Arc::clone(event));
             }
-            let entry = entry::make(order, position, events, touched, committed, &self.backlog);
+            let entry = entry::make(order, input, events, touched, committed, &self.backlog);
             if contain(|| journal.append(entry)).is_err() {
                 tracing::error!("journal panicked; its entry is lost");
             }

@@ -7,16 +7,24 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use linelamp_core::Draft;
 use linelamp_core::bus::{PublishError, Publisher};
-use linelamp_core::journal::{Committed, Position};
+use linelamp_core::journal::{Committed, Cursor, Position};
 use linelamp_core::sink::{BoxError, BoxFuture};
 
 use super::stats::IntakeStats;
 
-/// Knows which inputs are durable. A store implements it.
+/// Knows which inputs are durable, and how far sources were read. A store implements it.
 pub trait Ledger: Send + Sync {
     /// For each position, in order, whether it was committed by this or an earlier daemon.
     fn known<'a>(&'a self, positions: &'a [Position])
     -> BoxFuture<'a, Result<Vec<bool>, BoxError>>;
+
+    /// The cursors of all sources whose names begin with `prefix`, as this or an earlier daemon committed them.
+    fn cursors(&self, prefix: &str) -> BoxFuture<'_, Result<Vec<Cursor>, BoxError>>;
+
+    /// False while what is published would be told live and then refused for want of room.
+    fn has_room(&self) -> bool {
+        true
+    }
 }
 
 /// How many positions are remembered where no store does.
@@ -199,7 +207,7 @@ impl Claims {
         intake.on_release(position, Box::new(done));
         let hold = Hold { intake: intake.clone(), position: position.clone(), is_durable: false };
         let committed = Committed(Box::new(move || hold.commit()));
-        publisher.publish_all(Some(position.clone()), drafts, Some(committed))?;
+        publisher.publish_all(Some(position.clone().into()), drafts, Some(committed))?;
         self.mine.remove(position);
         intake.0.stats.drafts.add(count);
         Ok(())

@@ -11,7 +11,7 @@ use linelamp_core::digest::Digester;
 use linelamp_core::driver::{Decoded, Decoder, DecoderOptions, Driver, Raw, Reading, Source};
 use linelamp_core::event::ModeChanged;
 use linelamp_core::feed::{Feed, FeedContext, FeedError};
-use linelamp_core::journal::{Entry, Journal, Position};
+use linelamp_core::journal::{Cursor, Entry, Input, Journal, Position};
 use linelamp_core::sink::{BoxError, BoxFuture};
 use linelamp_core::{AgentName, Draft, SessionKey, Timestamp, Trust};
 use linelamp_feeds::ingest::{
@@ -127,7 +127,10 @@ impl Store {
     /// Positions handed over and not committed.
     pub(crate) fn waiting(&self) -> Vec<String> {
         let kept = self.kept();
-        kept.waiting.iter().filter_map(|entry| Some(text(entry.position.as_ref()?))).collect()
+        kept.waiting
+            .iter()
+            .filter_map(|entry| Some(text(entry.input.as_ref()?.position()?)))
+            .collect()
     }
 
     /// Positions committed, in order.
@@ -142,7 +145,7 @@ impl Store {
 
     fn write(&self, entry: Entry) {
         let mut kept = self.kept();
-        if let Some(position) = entry.position {
+        if let Some(Input::Position(position)) = entry.input {
             if !kept.known.insert(position.clone()) {
                 kept.twice.push(position.clone());
             }
@@ -203,6 +206,10 @@ impl Ledger for Store {
             let kept = self.kept();
             Ok(positions.iter().map(|position| kept.known.contains(position)).collect())
         })
+    }
+
+    fn cursors(&self, _: &str) -> BoxFuture<'_, Result<Vec<Cursor>, BoxError>> {
+        Box::pin(std::future::ready(Ok(Vec::new())))
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use linelamp_core::journal::{Cursor, Input};
 use linelamp_core::state::SessionRecord;
 use linelamp_core::{Seq, SessionKey};
 use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior, params};
@@ -82,16 +83,26 @@ fn attempt(
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let mut report = Report::default();
     let mut records: HashMap<&SessionKey, &Arc<SessionRecord>> = HashMap::new();
+    let mut cursors: HashMap<&str, &Cursor> = HashMap::new();
     for entry in entries {
         for row in &entry.rows {
             write_row(&transaction, memory, row, now, &mut report)?;
         }
-        if let Some(position) = &entry.position {
-            transaction
-                .prepare_cached("INSERT OR REPLACE INTO positions (position, at) VALUES (?1, ?2)")?
-                .execute(params![&*position.0, now])?;
+        match &entry.input {
+            Some(Input::Position(position)) => {
+                let sql = "INSERT OR REPLACE INTO positions (position, at) VALUES (?1, ?2)";
+                transaction.prepare_cached(sql)?.execute(params![&*position.0, now])?;
+            }
+            Some(Input::Cursor(cursor)) => {
+                cursors.insert(&cursor.source, cursor);
+            }
+            None => {}
         }
         records.extend(entry.sessions.iter().map(|record| (&record.state.session, record)));
+    }
+    for (source, cursor) in cursors {
+        let sql = "INSERT OR REPLACE INTO cursors (source, value, at) VALUES (?1, ?2, ?3)";
+        transaction.prepare_cached(sql)?.execute(params![source, &*cursor.value, now])?;
     }
     for (session, record) in records {
         write_record(&transaction, memory, session, record)?;
@@ -254,7 +265,7 @@ mod tests {
     fn entry(seq: u64, size: usize) -> Prepared {
         let at = jiff::Timestamp::UNIX_EPOCH;
         Prepared {
-            position: Some(linelamp_core::journal::Position::new(format!("hook/{seq}"))),
+            input: Some(linelamp_core::journal::Position::new(format!("hook/{seq}")).into()),
             rows: vec![Row {
                 seq: Seq(seq),
                 id: linelamp_core::EventId::derive(at, &seq.to_be_bytes(), 0),

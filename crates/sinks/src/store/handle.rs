@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use linelamp_core::Seq;
-use linelamp_core::journal::{Entry, Journal, Position};
+use linelamp_core::journal::{Cursor, Entry, Journal, Position};
 use rusqlite::Connection;
 use tokio::sync::watch;
 
@@ -114,6 +114,20 @@ impl Store {
         self.shared.positions(prefix)
     }
 
+    /// Every cursor whose source begins with `prefix`, committed ones only, by source.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Read`] if the table cannot be read.
+    pub fn cursors(&self, prefix: &str) -> Result<Vec<Cursor>, StoreError> {
+        self.shared.cursors(prefix)
+    }
+
+    /// True if an entry appended now would be taken. Whoever reads from a source that can wait asks before.
+    pub fn has_room(&self) -> bool {
+        !self.shared.queue.is_closed() && !self.shared.queue.is_full()
+    }
+
     /// How it is doing. Cheap enough to be asked before every input.
     pub fn health(&self) -> StoreHealth {
         let waiting = self.shared.queue.waiting().events;
@@ -168,7 +182,7 @@ impl Drop for Store {
 
 impl Journal for Store {
     fn append(&self, entry: Entry) {
-        let position = entry.position.clone();
+        let position = entry.input.as_ref().and_then(|input| input.position().cloned());
         // Held across the push: the writer must not call the position committed before it is called queued.
         let mut known = self.shared.known();
         match self.shared.queue.push(entry) {
@@ -230,6 +244,26 @@ impl Shared {
                     break;
                 }
                 found.push(Position::new(position));
+            }
+            Ok(found)
+        };
+        ask().map_err(|source| StoreError::Read { path: self.path.clone(), source })
+    }
+
+    fn cursors(&self, prefix: &str) -> Result<Vec<Cursor>, StoreError> {
+        let ask = || -> rusqlite::Result<Vec<Cursor>> {
+            let lookup = self.lookup();
+            let mut statement = lookup.prepare_cached(
+                "SELECT source, value FROM cursors WHERE source >= ?1 ORDER BY source",
+            )?;
+            let mut rows = statement.query([prefix])?;
+            let mut found = Vec::new();
+            while let Some(row) = rows.next()? {
+                let source = row.get_ref(0)?.as_str()?;
+                if !source.starts_with(prefix) {
+                    break;
+                }
+                found.push(Cursor::new(source, row.get_ref(1)?.as_str()?));
             }
             Ok(found)
         };

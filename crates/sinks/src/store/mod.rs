@@ -5,7 +5,7 @@
 //! connection of its own that may read while the daemon runs, and when it does not.
 //!
 //! What is kept: every essential event, the newest event of each [`Latest`] key, the record of every
-//! session, every position of the last two days, and for each durable sink the events its filter
+//! session, every position of the last two days, how far each source that grows was read, and for each durable sink the events its filter
 //! accepts. Pieces of messages and what may be shed are not kept. History is stored without content
 //! unless [`StoreOptions::detail`] says otherwise; a queue is stored at its sink's level.
 //!

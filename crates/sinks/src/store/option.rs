@@ -136,6 +136,9 @@ pub struct Retention {
     /// At most so many source positions; of more, the oldest go. Far more than there can be inputs that
     /// wait to be read again: a spool holds 64 MiB, a wrapper one.
     pub positions: u64,
+    /// A cursor that nobody moved for so long goes: its source has not grown since, and if it ever does it is
+    /// read as one that is seen for the first time.
+    pub cursor_age: Duration,
     /// Bytes of undelivered events per sink; beyond it the oldest go and are counted.
     pub outbox_bytes: u64,
 }
@@ -148,6 +151,7 @@ impl Default for Retention {
             bytes: 256 << 20,
             position_age: DAY * 2,
             positions: 500_000,
+            cursor_age: DAY * 60,
             outbox_bytes: 64 << 20,
         }
     }

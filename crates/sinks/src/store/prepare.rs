@@ -8,7 +8,7 @@ use std::sync::Arc;
 use linelamp_core::detail::Detail;
 use linelamp_core::event::{CoalesceKey, Delivery};
 use linelamp_core::id::SinkName;
-use linelamp_core::journal::{Committed, Entry, Position};
+use linelamp_core::journal::{Committed, Entry, Input};
 use linelamp_core::state::SessionRecord;
 use linelamp_core::{Event, EventId, Seq, SessionKey};
 
@@ -18,7 +18,7 @@ use super::queue::Load;
 /// An entry, ready to be written.
 #[derive(Debug)]
 pub(super) struct Prepared {
-    pub(super) position: Option<Position>,
+    pub(super) input: Option<Input>,
     pub(super) rows: Vec<Row>,
     pub(super) sessions: Vec<Arc<SessionRecord>>,
     pub(super) next_seq: Seq,
@@ -53,9 +53,9 @@ pub(super) enum History {
 impl Prepared {
     pub(super) fn new(entry: Entry, detail: Detail, durable: &[DurableSink]) -> Self {
         let load = Load::of(&entry);
-        let Entry { position, events, sessions, next_seq, committed } = entry;
+        let Entry { input, events, sessions, next_seq, committed } = entry;
         let rows = events.iter().filter_map(|event| Row::new(event, detail, durable)).collect();
-        Self { position, rows, sessions, next_seq, committed, load }
+        Self { input, rows, sessions, next_seq, committed, load }
     }
 
     /// About how much the entry adds to a transaction.

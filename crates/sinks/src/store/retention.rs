@@ -39,6 +39,7 @@ pub(super) fn step(
         now.as_millisecond().saturating_sub(age)
     };
     let (old, old_position) = (before(retention.age), before(retention.position_age));
+    let old_cursor = before(retention.cursor_age);
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let mut step = Step::default();
     let mut note = |deleted: usize| step.more |= deleted >= usize::try_from(STEP).unwrap_or(1);
@@ -54,6 +55,11 @@ pub(super) fn step(
         "DELETE FROM positions WHERE position IN
              (SELECT position FROM positions ORDER BY at LIMIT ?1)",
         [positions.saturating_sub(signed(retention.positions)).clamp(0, STEP)],
+    )?);
+    note(transaction.execute(
+        "DELETE FROM cursors WHERE source IN
+             (SELECT source FROM cursors WHERE at < ?1 LIMIT ?2)",
+        params![old_cursor, STEP],
     )?);
     // Only from the old end: events stand in the order in which they were observed.
     note(transaction.execute(
@@ -220,7 +226,7 @@ mod tests {
         let mut file = file();
         let session = SessionKey::new("codex", "s");
         let entry = |seq: u64, day: i64| Prepared {
-            position: None,
+            input: None,
             rows: vec![Row {
                 seq: Seq(seq),
                 id: EventId::derive(at(day), &seq.to_be_bytes(), 0),
@@ -290,6 +296,27 @@ mod tests {
             .query_row("SELECT position FROM positions", [], |row| row.get(0))
             .expect("one");
         assert_eq!(left, "hook/2");
+    }
+
+    #[test]
+    fn cursors_are_forgotten_when_nobody_touched_them_for_two_months() {
+        let mut file = file();
+        for (source, day) in [("transcript/a", 0), ("transcript/b", 1)] {
+            file.connection
+                .execute(
+                    "INSERT INTO cursors VALUES (?1, '0', ?2)",
+                    params![source, at(day).as_millisecond()],
+                )
+                .expect("a cursor");
+        }
+        file.forget(&Retention::default(), at(60));
+        assert_eq!(file.count("cursors"), 2);
+        file.forget(&Retention::default(), at(61));
+        let left: String = file
+            .connection
+            .query_row("SELECT source FROM cursors", [], |row| row.get(0))
+            .expect("one");
+        assert_eq!(left, "transcript/b");
     }
 
     #[test]

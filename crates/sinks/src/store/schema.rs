@@ -9,7 +9,8 @@ use rusqlite::{Connection, TransactionBehavior};
 pub(super) const APPLICATION_ID: i64 = 0x4c41_4d50;
 
 /// Migration number `n` (from 1) is at `n - 1`.
-const MIGRATIONS: &[&str] = &["
+const MIGRATIONS: &[&str] = &[
+    "
     CREATE TABLE meta (
         name  TEXT PRIMARY KEY,
         value INTEGER NOT NULL
@@ -65,7 +66,16 @@ const MIGRATIONS: &[&str] = &["
         json TEXT NOT NULL
     );
     CREATE INDEX outbox_of_sink ON outbox (sink, row, size);
-"];
+",
+    "
+    -- How far sources that grow were read. Few and short: looking for old ones reads them all.
+    CREATE TABLE cursors (
+        source TEXT PRIMARY KEY,
+        value  TEXT NOT NULL,
+        at     INTEGER NOT NULL
+    ) WITHOUT ROWID;
+",
+];
 
 /// The newest schema this program knows.
 pub(super) fn newest() -> i64 {

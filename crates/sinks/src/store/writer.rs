@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use linelamp_core::Seq;
+use linelamp_core::journal::Input;
 use rusqlite::Connection;
 
 use super::command::Settle;
@@ -165,7 +166,7 @@ impl Writer {
         for entry in self.waiting.drain(..count) {
             load = load.and(entry.load);
             newest = newest.max(Seq(entry.next_seq.0.saturating_sub(1)));
-            if let Some(position) = entry.position {
+            if let Some(Input::Position(position)) = entry.input {
                 known.committed(position);
             }
             told.extend(entry.committed);

@@ -5,6 +5,8 @@ mod sample;
 
 #[cfg(feature = "store")]
 mod crash;
+#[cfg(feature = "store")]
+mod cursors;
 #[cfg(all(feature = "desktop", target_os = "linux"))]
 mod desktop;
 #[cfg(feature = "webhook")]

@@ -126,7 +126,7 @@ pub(crate) fn record(
 pub(crate) fn entry(position: Option<&str>, events: Vec<Event>) -> Entry {
     let newest = events.iter().map(|event| event.seq.0).max().unwrap_or(0);
     Entry {
-        position: position.map(Position::new),
+        input: position.map(|position| Position::new(position).into()),
         events: events.into_iter().map(Arc::new).collect(),
         sessions: Vec::new(),
         next_seq: Seq(newest + 1),

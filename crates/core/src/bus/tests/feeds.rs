@@ -12,7 +12,7 @@ use crate::bus::{Bus, FeedSet};
 use crate::event::{Status, Trust};
 use crate::feed::{Feed, FeedContext, FeedError};
 use crate::id::Seq;
-use crate::journal::{Committed, Entry, Journal, Position};
+use crate::journal::{Committed, Cursor, Entry, Input, Journal, Position};
 use crate::sink::BoxFuture;
 use crate::state::{Resolver, SessionRecord};
 
@@ -60,7 +60,7 @@ fn the_journal_gets_each_input_whole_with_its_position_and_in_order() {
     let publisher = bus.publisher("feed", Trust::Reported);
     let position = Position::new("hook/1");
     let drafts = vec![draft("a", essential_body("t")), draft("b", essential_body("t"))];
-    publisher.publish_all(Some(position.clone()), drafts, None).expect("open");
+    publisher.publish_all(Some(position.clone().into()), drafts, None).expect("open");
     publisher.publish(draft("a", essential_body("t"))).expect("published");
     bus.tick(start());
     book.with(|entries| {
@@ -69,10 +69,25 @@ fn the_journal_gets_each_input_whole_with_its_position_and_in_order() {
             .map(|entry| entry.events.iter().map(|event| event.seq.0).collect())
             .collect();
         assert_eq!(numbers, [vec![1, 2], vec![3], vec![4, 5]]);
-        assert_eq!(entries[0].position, Some(position));
-        assert_eq!(entries[1].position, None);
+        assert_eq!(entries[0].input, Some(position.into()));
+        assert_eq!(entries[1].input, None);
         let next: Vec<_> = entries.iter().map(|entry| entry.next_seq).collect();
         assert_eq!(next, [Seq(3), Seq(4), Seq(6)]);
+    });
+}
+
+#[test]
+fn the_journal_gets_how_far_a_source_was_read_even_if_nothing_came_of_it() {
+    let (bus, book) = booked();
+    let publisher = bus.publisher("feed", Trust::Inferred);
+    for value in ["10", "20"] {
+        let cursor = Cursor::new("transcript/a", value);
+        publisher.publish_all(Some(cursor.into()), Vec::new(), None).expect("open");
+    }
+    book.with(|entries| {
+        let read: Vec<_> = entries.iter().map(|entry| entry.input.clone()).collect();
+        let at = |value| Some(Input::Cursor(Cursor::new("transcript/a", value)));
+        assert_eq!(read, [at("10"), at("20")]);
     });
 }
 
@@ -82,10 +97,10 @@ fn an_input_that_only_confirms_is_known_to_the_journal_as_well() {
     let publisher = bus.publisher("feed", Trust::Reported);
     let position = Position::new("hook/1");
     let drafts = vec![draft("a", notice_body("seen"))];
-    publisher.publish_all(Some(position.clone()), drafts, None).expect("open");
+    publisher.publish_all(Some(position.clone().into()), drafts, None).expect("open");
     book.with(|entries| {
         assert_eq!((entries.len(), entries[0].events.len()), (1, 0));
-        assert_eq!(entries[0].position, Some(position));
+        assert_eq!(entries[0].input, Some(position.into()));
         assert_eq!(entries[0].next_seq, Seq(1), "no number was given away");
     });
 }
