@@ -7,6 +7,7 @@
 
 mod arguments;
 mod driver;
+pub mod editor;
 mod hook;
 pub mod ignored;
 mod places;

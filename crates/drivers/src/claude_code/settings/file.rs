@@ -116,6 +116,15 @@ impl SettingsFile {
 }
 
 impl Change {
+    /// A change of the file at `path`, which was read as `before`; an absent text is an absent file.
+    pub(in crate::claude_code) fn new(
+        path: &Path,
+        before: Option<String>,
+        after: Option<String>,
+    ) -> Self {
+        Self { path: path.to_owned(), before, after }
+    }
+
     /// True if applying it does nothing.
     pub fn is_empty(&self) -> bool {
         self.before == self.after

@@ -31,6 +31,7 @@ mod status;
 pub(super) mod tree;
 pub(super) mod trivia;
 
+pub(super) use self::command::quote;
 pub use self::command::{HOOK_TIMEOUT_SECONDS, hook_command, is_ours, program_of};
 pub use self::edit::{install, uninstall};
 pub use self::error::SettingsError;
