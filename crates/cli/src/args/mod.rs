@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) mod config;
+pub(crate) mod hooks;
 
 /// Sees every coding-agent session, knows its true state, and tells whoever should know.
 #[derive(Debug, Parser)]
@@ -35,7 +36,7 @@ pub(crate) enum Command {
     Hook(HookArgs),
     /// Put linelamp's hooks into an agent's settings, or take them out
     #[command(subcommand)]
-    Hooks(HooksCommand),
+    Hooks(hooks::HooksCommand),
     /// List sessions, those that want somebody first
     Ls(ListArgs),
     /// Show one session
@@ -112,31 +113,6 @@ pub(crate) struct HookArgs {
     /// Whose hook it is
     #[arg(long, value_name = "NAME", default_value = "claude-code")]
     pub(crate) agent: String,
-}
-
-/// `hooks …`
-#[derive(Debug, Subcommand)]
-pub(crate) enum HooksCommand {
-    /// Add our hooks; what is there stays
-    Install(HooksArgs),
-    /// Remove our hooks and nothing else
-    Uninstall(HooksArgs),
-    /// Say what is installed
-    Status(HooksArgs),
-}
-
-/// Where hooks go.
-#[derive(Debug, Args)]
-pub(crate) struct HooksArgs {
-    /// Which agent
-    #[arg(long, value_name = "NAME", default_value = "claude-code")]
-    pub(crate) agent: String,
-    /// The settings file; without it the agent's own user settings
-    #[arg(long, value_name = "FILE")]
-    pub(crate) settings: Option<PathBuf>,
-    /// The agent's version; without it the installed program is asked
-    #[arg(long, value_name = "VERSION")]
-    pub(crate) agent_version: Option<String>,
 }
 
 /// `ls`

@@ -184,7 +184,12 @@ impl<'a> Parser<'a> {
                 Some(Err(_)) => {
                     let (line, column) = position(self.text, self.at);
                     let problem = "a comment that never ends";
-                    return Err(SettingsError::Syntax { line, column, problem, hint: OPEN_COMMENT });
+                    return Err(SettingsError::Syntax {
+                        line,
+                        column,
+                        problem,
+                        hint: OPEN_COMMENT,
+                    });
                 }
             }
         }
