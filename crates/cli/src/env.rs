@@ -24,6 +24,9 @@ pub(crate) const XDG_CONFIG_HOME: &str = "XDG_CONFIG_HOME";
 /// Where state goes, from the XDG base directory specification.
 pub(crate) const XDG_STATE_HOME: &str = "XDG_STATE_HOME";
 
+/// Where programs of our own making go, from the XDG base directory specification.
+pub(crate) const XDG_DATA_HOME: &str = "XDG_DATA_HOME";
+
 /// Where sockets go, from the XDG base directory specification.
 pub(crate) const XDG_RUNTIME_DIR: &str = "XDG_RUNTIME_DIR";
 
@@ -56,6 +59,11 @@ pub(crate) fn home() -> Option<std::path::PathBuf> {
 /// Where Claude Code's settings are, if not in the home folder.
 pub(crate) fn claude_config_dir() -> Option<OsString> {
     get("CLAUDE_CONFIG_DIR")
+}
+
+/// Where editors keep their data, if the environment tells.
+pub(crate) fn editor_data() -> Option<OsString> {
+    get(if cfg!(windows) { "APPDATA" } else { XDG_CONFIG_HOME })
 }
 
 /// True if there is a desktop session's bus to talk to.

@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) mod config;
 pub(crate) mod hooks;
+pub(crate) mod wrapper;
 
 /// Sees every coding-agent session, knows its true state, and tells whoever should know.
 #[derive(Debug, Parser)]
@@ -37,6 +38,9 @@ pub(crate) enum Command {
     /// Put linelamp's hooks into an agent's settings, or take them out
     #[command(subcommand)]
     Hooks(hooks::HooksCommand),
+    /// Set linelamp's launcher in the settings of editors, or take it out
+    #[command(subcommand)]
+    Wrapper(wrapper::WrapperCommand),
     /// List sessions, those that want somebody first
     Ls(ListArgs),
     /// Show one session

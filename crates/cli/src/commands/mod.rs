@@ -17,6 +17,7 @@ mod show;
 mod up;
 mod watch;
 mod wrap;
+mod wrapper;
 
 use std::process::ExitCode;
 
@@ -35,6 +36,7 @@ pub(crate) fn run(command: Command) -> Result<ExitCode> {
         Command::Wrap(args) => wrap::run(args),
         Command::Hook(_) => Ok(hook::run()),
         Command::Hooks(command) => hooks::run(command),
+        Command::Wrapper(command) => wrapper::run(command),
         Command::Ls(args) => list::run(&args),
         Command::Show(args) => show::run(&args),
         Command::Watch(args) => watch::run(&args),

@@ -25,8 +25,7 @@ pub(crate) fn run(args: WrapArgs) -> Result<ExitCode> {
     refuse_option(&program)?;
     let arguments: Vec<OsString> = command.collect();
     let recognised = agents::by_program(Path::new(&program));
-    // Only the agent's own program has side calls; a script named with `--agent` is always a session.
-    let side_call = recognised.as_ref().is_some_and(|driver| driver.is_side_call(&arguments));
+    let side_call = is_side_call(recognised.as_ref(), &arguments);
     let state = Paths::find_state();
     let agent = match &state {
         None => Agent::None,
@@ -46,6 +45,18 @@ pub(crate) fn run(args: WrapArgs) -> Result<ExitCode> {
         not_started(&program, error);
     }
     end.leave()
+}
+
+/// Only the agent's own program has side calls; a script named with `--agent` is always a session. Another
+/// tool's launcher is neither: the agent's program follows it, as an editor calls such a one.
+fn is_side_call(recognised: Option<&Arc<dyn Driver>>, arguments: &[OsString]) -> bool {
+    if let Some(driver) = recognised {
+        return driver.is_side_call(arguments);
+    }
+    let Some((program, arguments)) = arguments.split_first() else { return false };
+    let program = Path::new(program);
+    program.is_absolute()
+        && agents::by_program(program).is_some_and(|driver| driver.is_side_call(arguments))
 }
 
 /// A word that looks like an option and stands where the program should is a mistake in setting up, which is better

@@ -38,6 +38,16 @@ impl Paths {
         state(&env::get).ok()
     }
 
+    /// The folder of what we made for other programs to call. Unlike state it is nothing to be cleared
+    /// away: editors name what lies in it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Paths::find`].
+    pub(crate) fn find_data() -> Result<PathBuf, Failure> {
+        data(&env::get)
+    }
+
     /// The user's configuration file; it need not exist.
     pub(crate) fn user_file(&self) -> PathBuf {
         self.config.join(FILE)
@@ -93,6 +103,17 @@ fn state(get: &dyn Fn(&str) -> Option<OsString>) -> Result<PathBuf, Failure> {
     let folder = match absolute(get, env::XDG_STATE_HOME) {
         Some(folder) => folder,
         None => home(get)?.join(".local/state"),
+    };
+    Ok(folder.join(NAME))
+}
+
+fn data(get: &dyn Fn(&str) -> Option<OsString>) -> Result<PathBuf, Failure> {
+    if let Some(home) = apart(get)? {
+        return Ok(home.join("data"));
+    }
+    let folder = match absolute(get, env::XDG_DATA_HOME) {
+        Some(folder) => folder,
+        None => home(get)?.join(".local/share"),
     };
     Ok(folder.join(NAME))
 }
@@ -175,6 +196,22 @@ mod tests {
         assert_eq!(found.user_file(), Path::new("/x/linelamp.toml"));
         let found = paths(&[("HOME", "/h")], None).expect("folders");
         assert_eq!(found.system_file().as_deref(), Some(Path::new("/etc/linelamp/linelamp.toml")));
+    }
+
+    #[test]
+    fn what_editors_call_is_not_in_the_state_folder() {
+        for (variables, expected) in [
+            (&[("HOME", "/h")][..], "/h/.local/share/linelamp"),
+            (&[("HOME", "/h"), ("XDG_DATA_HOME", "/d")], "/d/linelamp"),
+            (&[("HOME", "/h"), ("XDG_DATA_HOME", "d")], "/h/.local/share/linelamp"),
+            (&[("LINELAMP_HOME", "/x"), ("XDG_DATA_HOME", "/d")], "/x/data"),
+        ] {
+            let get = |name: &str| {
+                let found = variables.iter().find(|(key, _)| *key == name);
+                found.map(|(_, value)| OsString::from(value))
+            };
+            assert_eq!(data(&get).expect("a folder"), Path::new(expected), "{variables:?}");
+        }
     }
 
     #[cfg(unix)]

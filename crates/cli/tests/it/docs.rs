@@ -72,7 +72,7 @@ fn every_command_in_the_docs_exists_with_its_options() {
                 .take(2)
                 .collect();
             let Some(name) = names.first() else { continue };
-            let nested = matches!(name.as_str(), "hooks" | "config");
+            let nested = matches!(name.as_str(), "hooks" | "config" | "wrapper");
             let mut help = Command::new(env!("CARGO_BIN_EXE_linelamp"));
             help.arg("help").args(names.iter().take(if nested { 2 } else { 1 }));
             let output = help.output().expect("the program runs");

@@ -10,3 +10,4 @@ mod receiver;
 mod recordings;
 mod sandbox;
 mod wrap;
+mod wrapper;

@@ -41,7 +41,8 @@ impl Launcher {
              # `linelamp wrapper install` wrote it, `linelamp wrapper uninstall` takes it away.\n\
              {MEMORY}{memory}\n"
         );
-        let chained = self.chained.as_deref().map(chain).unwrap_or_default();
+        let chained = self.chained.as_deref();
+        let chained = chained.map(|other| chain(other, &self.settings)).unwrap_or_default();
         let nothing = nothing(self.chained.as_deref());
         let linelamp = self.linelamp.as_deref().map(wrap).unwrap_or_default();
         [head, chained, nothing, linelamp, "\nexec \"$@\"\n".to_owned()].concat()
@@ -63,17 +64,21 @@ impl Launcher {
     }
 }
 
-/// Puts another tool's launcher in front of the program, as long as it is there.
-fn chain(launcher: &str) -> String {
+/// Puts another tool's launcher in front of the program, as long as it is there. Where the settings do not
+/// name this script any more, somebody else calls it: most likely that tool, set anew, and the two would
+/// call each other for ever.
+fn chain(launcher: &str, settings: &str) -> String {
     let word = quote(launcher);
     let test = if launcher.contains('/') {
         format!("[ -f {word} ] && [ -x {word} ]")
     } else {
         format!("command -v {word} >/dev/null 2>&1")
     };
+    let settings = quote(settings);
     format!(
-        "\n# Stood in the setting before, and goes on doing its work.\n\
-         if {test}; then\n    set -- {word} \"$@\"\nfi\n"
+        "\n# Stood in the setting before, and goes on doing its work, unless it is what calls us.\n\
+         grep -qF \"${{0##*/}}\\\"\" {settings} 2>/dev/null\n\
+         if [ $? -ne 1 ] && {test}; then\n    set -- {word} \"$@\"\nfi\n"
     )
 }
 
