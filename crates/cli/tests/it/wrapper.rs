@@ -257,6 +257,39 @@ fn a_side_call_passes_through() {
     assert_eq!(sandbox.lines(["ls", "--all", "--format", "ndjson"]), Vec::<Value>::new());
 }
 
+/// Needs `script` of util-linux for a terminal; without it the test says so and ends.
+#[cfg(target_os = "linux")]
+#[test]
+fn on_a_terminal_the_agent_takes_the_place_of_the_launcher() {
+    let sandbox = Sandbox::new();
+    let settings = editor(&sandbox, STABLE, None);
+    let words = "[ -t 0 ] && [ -t 1 ] && [ -t 2 ] && echo \"pid $$\"";
+    let agent = program(&sandbox.home().join("claude"), &format!("#!/bin/sh\n{words}\nexit 5\n"));
+    sandbox.text(["wrapper", "install"]);
+    let stream = "--output-format stream-json --input-format stream-json";
+    let line = format!(
+        "echo \"pid $$\"; exec {} {} {stream}",
+        named(&settings).display(),
+        agent.display()
+    );
+    let mut script = Command::new("script");
+    script
+        .args(["-qec", &line, "/dev/null"])
+        .env("SHELL", "/bin/sh")
+        .env("LINELAMP_HOME", sandbox.home());
+    let output = match script.stdin(Stdio::null()).output() {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return println!("skipped: `script` is not installed");
+        }
+        output => output.expect("it runs"),
+    };
+    assert_eq!(output.status.code(), Some(5));
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    let lines: Vec<_> =
+        told.lines().map(str::trim).filter(|line| line.starts_with("pid")).collect();
+    assert!(lines.len() == 2 && lines[0] == lines[1], "{told}");
+}
+
 #[test]
 fn with_nothing_to_start_the_launcher_says_why() {
     let sandbox = Sandbox::new();
