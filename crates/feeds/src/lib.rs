@@ -5,11 +5,13 @@
 //! decides a state. The two client sides, [`wrap`] and [`hook`], run inside somebody else's work: they
 //! use no async runtime, print nothing, and whatever goes wrong in them the agent never notices.
 //!
-//! The daemon's side of both is [`ingest`]; [`replay`] plays recorded signals once more.
+//! The daemon's side of both is [`ingest`]; [`follow`] reads what agents write for themselves, without anybody's
+//! help; [`replay`] plays recorded signals once more.
 //!
 //! Start at [`wrap::run`] (the stream), [`hook::run`] (one hook call) and [`spool`] (how both leave
 //! something for a daemon that is not there).
 
+pub mod follow;
 pub mod hook;
 pub mod ingest;
 pub mod process;

@@ -1,0 +1,301 @@
+//! The transcript feed: what the catalog says is to be read, read and published.
+//!
+//! Files are read on the runtime's threads for blocking work, one step at a time; between two steps the feed
+//! waits until the bus and the store take more. What one step read is published in one piece together with
+//! the place that was reached, so that after a restart each line is taken exactly once.
+
+use std::collections::{HashMap, VecDeque};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use linelamp_core::bus::{PublishError, Publisher};
+use linelamp_core::digest::Digester;
+use linelamp_core::driver::{DecoderOptions, Driver, Reading, Source};
+use linelamp_core::feed::{Feed, FeedContext, FeedError};
+use linelamp_core::journal::Committed;
+use linelamp_core::sink::{BoxError, BoxFuture};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep};
+
+use super::catalog::{Catalog, Look, Root, marks};
+use super::followed::{Batch, Means, Now, PREFIX, Place};
+use super::mark::Mark;
+use super::options::{AgentFolders, TranscriptOptions};
+use super::watch::{Ears, Make, system};
+use crate::ingest::Ledger;
+
+/// How often what nobody tells about is looked at.
+const POLL: Duration = Duration::from_secs(2);
+/// How often what is likely to change is looked at, although the system would tell.
+const RECONCILE: Duration = Duration::from_secs(10);
+/// How often everything is looked at, in steps of [`RECONCILE`].
+const ALL_EVERY: u32 = 6;
+/// How long to wait before a store is asked again.
+const ASK_AGAIN: Duration = Duration::from_millis(200);
+
+/// Follows the session files of agents.
+pub struct TranscriptFeed {
+    options: TranscriptOptions,
+    make: Make,
+}
+
+impl TranscriptFeed {
+    /// A feed that has not begun.
+    pub fn new(options: TranscriptOptions) -> Self {
+        Self::with_backend(options, system())
+    }
+
+    pub(super) fn with_backend(options: TranscriptOptions, make: Make) -> Self {
+        Self { options, make }
+    }
+}
+
+impl std::fmt::Debug for TranscriptFeed {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("TranscriptFeed")
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Feed for TranscriptFeed {
+    fn run(self: Box<Self>, context: FeedContext) -> BoxFuture<'static, Result<(), FeedError>> {
+        Box::pin(async move {
+            let FeedContext { publisher, cancel } = context;
+            let TranscriptOptions { agents, reading, digester, ledger, stats } = self.options;
+            let roots = roots(&agents, reading, &digester);
+            let means = Means { reading, digester, stats, buffer: Vec::new() };
+            let catalog = Catalog::new(roots, means, self.make, Now::read());
+            let ears = Arc::clone(catalog.ears());
+            let (back, refused) = mpsc::unbounded_channel();
+            let mut follower = Follower {
+                publisher,
+                ledger,
+                ears,
+                catalog: Some(Box::new(catalog)),
+                back,
+                refused,
+                due: VecDeque::new(),
+                needs_polling: true,
+                is_refused: false,
+            };
+            tokio::select! {
+                () = cancel.cancelled() => Ok(()),
+                ended = follower.run() => match ended {
+                    Ok(()) | Err(Stop::Closed) => Ok(()),
+                    Err(Stop::Failed(error)) => Err(FeedError(error)),
+                },
+            }
+        })
+    }
+}
+
+/// The folders of session files, each once, of agents that have readable ones.
+fn roots(agents: &[AgentFolders], reading: Reading, digester: &Digester) -> Vec<Root> {
+    let mut roots: Vec<Root> = Vec::new();
+    for AgentFolders { driver, config } in agents {
+        let options = DecoderOptions::new(reading, digester.clone());
+        if driver.decoder(Source::Transcript, options).is_none() {
+            continue;
+        }
+        for path in config.iter().filter_map(|config| driver.session_folder(config)) {
+            let is_known = roots.iter().any(|root| is_same(&root.path, &path));
+            if !is_known {
+                roots.push(Root { driver: Arc::<dyn Driver>::clone(driver), path });
+            }
+        }
+    }
+    roots
+}
+
+/// True if both paths lead to one folder.
+pub(super) fn is_same(one: &std::path::Path, other: &std::path::Path) -> bool {
+    let real = |path: &std::path::Path| std::fs::canonicalize(path).ok();
+    one == other || real(one).is_some_and(|one| real(other) == Some(one))
+}
+
+/// Why the feed ends.
+#[derive(Debug)]
+enum Stop {
+    /// The bus takes nothing any more.
+    Closed,
+    /// Something is broken that trying again would not mend.
+    Failed(BoxError),
+}
+
+impl From<PublishError> for Stop {
+    fn from(_: PublishError) -> Self {
+        Self::Closed
+    }
+}
+
+/// A batch that the store did not take: the file and the place before it.
+type Refused = (PathBuf, Place);
+
+struct Follower {
+    publisher: Publisher,
+    ledger: Option<Arc<dyn Ledger>>,
+    ears: Arc<Ears>,
+    /// Away while a thread for blocking work has it.
+    catalog: Option<Box<Catalog>>,
+    back: mpsc::UnboundedSender<Refused>,
+    refused: mpsc::UnboundedReceiver<Refused>,
+    /// Files that wait since the start; whatever changes now goes before them.
+    due: VecDeque<PathBuf>,
+    needs_polling: bool,
+    is_refused: bool,
+}
+
+impl Follower {
+    async fn run(&mut self) -> Result<(), Stop> {
+        let marks = self.remembered().await;
+        self.due = self.on_disk(move |catalog, now| catalog.begin(marks, now)).await?.into();
+        let now = Instant::now();
+        let mut poll = interval_at(now + POLL, POLL);
+        poll.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut reconcile = interval_at(now + RECONCILE, RECONCILE);
+        reconcile.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut round = 0;
+        let ears = Arc::clone(&self.ears);
+        loop {
+            let found = tokio::select! {
+                biased;
+                () = ears.wait() => {
+                    let heard = ears.take();
+                    self.on_disk(move |catalog, now| catalog.hear(heard, now)).await?
+                }
+                Some((path, place)) = self.refused.recv() => {
+                    let again = path.clone();
+                    self.on_disk(move |catalog, _| catalog.go_back(&path, place)).await?;
+                    vec![again]
+                }
+                _ = poll.tick() => {
+                    if !self.needs_polling {
+                        continue;
+                    }
+                    self.on_disk(|catalog, now| catalog.look(Look::Unwatched, now)).await?
+                }
+                _ = reconcile.tick() => {
+                    round += 1;
+                    let is_all = self.is_refused || round % ALL_EVERY == 0;
+                    let which = if is_all { Look::All } else { Look::Lively };
+                    self.tidy().await?;
+                    self.on_disk(move |catalog, now| catalog.look(which, now)).await?
+                }
+                () = std::future::ready(()), if !self.due.is_empty() => Vec::new(),
+            };
+            self.take_all(found).await?;
+            // One at a time, so that what happens now need not wait for what happened.
+            if let Some(path) = self.due.pop_front() {
+                self.take_all(vec![path]).await?;
+            }
+        }
+    }
+
+    /// How far earlier daemons read. Nothing is read before that is known: it would be told again.
+    async fn remembered(&mut self) -> HashMap<PathBuf, Mark> {
+        let Some(ledger) = &self.ledger else { return HashMap::new() };
+        let mut has_warned = false;
+        loop {
+            match ledger.cursors(PREFIX).await {
+                Ok(cursors) => return marks(&cursors),
+                Err(error) if !has_warned => {
+                    tracing::warn!(%error, "store cannot say how far session files were read");
+                    has_warned = true;
+                }
+                Err(_) => {}
+            }
+            sleep(ASK_AGAIN).await;
+        }
+    }
+
+    /// Reads on in files, in a session's own before those of its subagents.
+    async fn take_all(&mut self, mut files: Vec<PathBuf>) -> Result<(), Stop> {
+        files.sort();
+        files.dedup();
+        let catalog = self.catalog.as_ref().expect("it is back after each step");
+        files.sort_by_key(|path| catalog.is_child(path));
+        for path in files {
+            self.ready().await;
+            let file = path.clone();
+            let batch = self.on_disk(move |catalog, now| catalog.read(&file, now)).await?;
+            // Whoever has much to say takes turns with the others.
+            if batch.more {
+                self.due.push_front(path.clone());
+            }
+            self.publish(path, batch)?;
+        }
+        if self.catalog.as_ref().is_some_and(|catalog| catalog.has_many_open()) {
+            self.tidy().await?;
+        }
+        Ok(())
+    }
+
+    /// Waits until the bus takes more, and the store.
+    async fn ready(&mut self) {
+        self.publisher.ready().await;
+        while self.ledger.as_ref().is_some_and(|ledger| !ledger.has_room()) {
+            sleep(ASK_AGAIN).await;
+        }
+    }
+
+    fn publish(&self, path: PathBuf, batch: Batch) -> Result<(), Stop> {
+        let Batch { drafts, cursor, before, .. } = batch;
+        if drafts.is_empty() && cursor.is_none() {
+            return Ok(());
+        }
+        let hold =
+            before.map(|place| Hold { refused: Some((path, place)), back: self.back.clone() });
+        let committed = hold.map(|hold| Committed(Box::new(move || hold.let_go())));
+        self.publisher.publish_all(cursor.map(Into::into), drafts, committed)?;
+        Ok(())
+    }
+
+    async fn tidy(&mut self) -> Result<(), Stop> {
+        for batch in self.on_disk(Catalog::tidy).await? {
+            self.ready().await;
+            self.publish(PathBuf::new(), batch)?;
+        }
+        Ok(())
+    }
+
+    /// Works on the catalog where blocking is no matter.
+    async fn on_disk<T: Send + 'static>(
+        &mut self,
+        work: impl FnOnce(&mut Catalog, Now) -> T + Send + 'static,
+    ) -> Result<T, Stop> {
+        let mut catalog = self.catalog.take().expect("it is back after each step");
+        let done = tokio::task::spawn_blocking(move || {
+            let done = work(&mut catalog, Now::read());
+            (catalog, done)
+        });
+        let (catalog, done) = done.await.map_err(|error| Stop::Failed(error.into()))?;
+        self.needs_polling = catalog.needs_polling();
+        self.is_refused = catalog.is_refused();
+        self.catalog = Some(catalog);
+        Ok(done)
+    }
+}
+
+/// A published batch. A store that has no room drops it: then it is read again.
+struct Hold {
+    refused: Option<Refused>,
+    back: mpsc::UnboundedSender<Refused>,
+}
+
+impl Hold {
+    fn let_go(mut self) {
+        self.refused = None;
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        if let Some(refused) = self.refused.take() {
+            // At the end nobody listens, and the next start reads on from the cursor.
+            self.back.send(refused).ok();
+        }
+    }
+}
