@@ -53,18 +53,23 @@ impl Desk {
         format!("{}:/usr/bin:/bin", self.root.join("bin").display())
     }
 
-    /// `PROGRAM hooks …`, in the folder of a project.
-    fn with(&self, program: &Path, arguments: &[&str]) -> Command {
+    /// A program in the folder of a project.
+    fn here(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
         command
-            .arg("hooks")
-            .args(arguments)
             .current_dir(self.root.join("project/deep/er"))
             .env_clear()
             .env("PATH", self.path_variable())
             .env("HOME", self.root.join("user"))
             .env("LINELAMP_HOME", &self.root)
             .stdin(Stdio::null());
+        command
+    }
+
+    /// `PROGRAM hooks …`
+    fn with(&self, program: &Path, arguments: &[&str]) -> Command {
+        let mut command = self.here(program);
+        command.arg("hooks").args(arguments);
         command
     }
 
@@ -552,4 +557,34 @@ fn what_nobody_can_know_is_called_unknown() {
     desk.run_stored(&command(&desk.user_file()), &payload("one", "Stop", ""));
     let (_, told) = desk.status(&[]);
     assert!(told.contains("reports that wait for the daemon: 1"), "{told}");
+}
+
+#[test]
+fn every_command_of_the_guide_works_as_it_is_written() {
+    let desk = Desk::new();
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/hooks.md");
+    let page = fs::read_to_string(page).expect("the page");
+    let blocks = page.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let mut commands: Vec<&str> = blocks.flat_map(str::lines).collect();
+    assert!(commands.len() > 8, "{commands:?}");
+    symlink(env!("CARGO_BIN_EXE_linelamp"), desk.root.join("bin/linelamp")).expect("a link");
+    desk.write_user_file("{\n  \"model\": \"opus\"\n}\n");
+    // The last word on each file is its removal.
+    commands.push("linelamp hooks uninstall --settings ~/somewhere/settings.json");
+    commands.push("linelamp hooks uninstall");
+    for command in commands {
+        let output =
+            desk.here(Path::new("/bin/sh")).args(["-c", command]).output().expect("a shell");
+        assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    assert_eq!(
+        fs::read_to_string(desk.user_file()).expect("a file"),
+        "{\n  \"model\": \"opus\"\n}\n"
+    );
+    let left = desk.everything();
+    let written = left.keys().filter(|path| {
+        path.file_name()
+            .is_some_and(|name| name == "settings.json" || name == "settings.local.json")
+    });
+    assert_eq!(written.collect::<Vec<_>>(), [&desk.user_file()]);
 }

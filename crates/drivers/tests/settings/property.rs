@@ -152,6 +152,7 @@ proptest! {
         text in settings(),
         at in any::<prop::sample::Index>(),
     ) {
+        prop_assume!(!is_of_ours(&text));
         let length = at.index(text.chars().count());
         let cut: String = text.chars().take(length).collect();
         if let Ok(with) = install(&cut, COMMAND, &EVENTS) {
