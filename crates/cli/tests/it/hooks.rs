@@ -10,7 +10,7 @@ use std::process::{Child, Command, Output, Stdio};
 use linelamp_drivers::claude_code::settings::wanted;
 use serde_json::Value;
 
-use crate::sandbox::{Sandbox, payload};
+use crate::sandbox::{Sandbox, payload, signal};
 
 /// A sandbox with a home, a PATH of its own and an agent that says its version.
 struct Desk {
@@ -295,10 +295,16 @@ fn only_event_names_that_the_installed_version_knows_are_written() {
         ("printf '\\377\\376'", None),
         ("echo 2.1.332; exit 1", None),
         ("exec 1>&-", None),
+        ("sleep 600 & echo $! >> \"$HOME/asleep\"", None),
+        ("sleep 600 & echo $! >> \"$HOME/asleep\"; echo 2.1.332", Some("2.1.332")),
     ] {
         desk.agent(script);
         desk.ok(&["install"]);
         assert_eq!(events(&desk.user_file()), sorted(wanted(version)), "{script}");
+    }
+    // What such an agent has left running.
+    for pid in fs::read_to_string(desk.root.join("user/asleep")).expect("pids").lines() {
+        signal(pid.parse().expect("a pid"), "KILL");
     }
     fs::remove_file(desk.root.join("bin/claude")).expect("ours");
     desk.ok(&["install"]);

@@ -141,6 +141,13 @@ fn a_file_we_created_goes_only_if_nothing_else_is_in_it() {
     assert!(!path.exists());
     assert_eq!(names(&folder.path().join(".claude")), Vec::<String>::new());
 
+    // Another version comes in between, from elsewhere.
+    install_into(&path);
+    let newer = SettingsFile::new(&path).plan_install("/new/linelamp hook", &wanted(None));
+    newer.expect("mergeable").apply(at()).expect("writable");
+    uninstall_from(&path);
+    assert!(!path.exists());
+
     install_into(&path);
     let more =
         fs::read_to_string(&path).expect("text").replacen('{', "{\n  \"model\": \"opus\",", 1);

@@ -45,10 +45,12 @@ fn installed_version() -> Option<String> {
             }
         }
     };
-    // Read after its end: a version is far shorter than a pipe holds. A child of it that keeps the pipe
-    // open cannot be waited for either, so only what is there counts.
+    // A version is far shorter than a pipe holds, so all of it is there. Nobody is waited for who was started
+    // on the side and keeps the pipe open.
+    let mut pipe = child.stdout.take().filter(|_| status.success())?;
+    rustix::io::ioctl_fionbio(&pipe, true).ok()?;
     let mut text = [0; 256];
-    let length = child.stdout.take().filter(|_| status.success())?.read(&mut text).ok()?;
+    let length = pipe.read(&mut text).ok()?;
     let text = String::from_utf8_lossy(text.get(..length)?).into_owned();
     is_version(&text).then_some(text)
 }
