@@ -28,9 +28,19 @@ const WORDS: [&str; 7] =
 
 fn program(path: &Path, text: &str) -> PathBuf {
     fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
-    fs::write(path, text).expect("written");
+    let draft = path.with_extension("draft");
+    fs::write(&draft, text).expect("written");
+    copy(&draft, path);
+    fs::remove_file(draft).expect("removed");
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("ours");
     path.to_owned()
+}
+
+/// Another process writes the copy: a program cannot be run while somebody has it open for writing, and a
+/// child that another test is just starting has what this process has open.
+fn copy(from: &Path, to: &Path) {
+    let status = Command::new("cp").arg(from).arg(to).status().expect("cp is there");
+    assert!(status.success(), "{status}");
 }
 
 /// The settings file of an editor whose folder is there.
@@ -127,7 +137,7 @@ fn the_agent_runs_when_linelamp_is_gone_or_broken() {
     let (_, alone) = start(&sandbox, &call(&agent, Path::new(WORDS[0]), &WORDS[1..]));
     let own = sandbox.home().join("it's here/linelamp");
     fs::create_dir(own.parent().expect("a folder")).expect("a folder");
-    fs::copy(env!("CARGO_BIN_EXE_linelamp"), &own).expect("copied");
+    copy(Path::new(env!("CARGO_BIN_EXE_linelamp")), &own);
     let installed = Command::new(&own)
         .args(["wrapper", "install"])
         .env("HOME", sandbox.home())
