@@ -1,8 +1,11 @@
 //! What goes wrong with installers in real life, one test for each promise.
 
+use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
 
+use linelamp_core::driver::Driver as _;
+use linelamp_drivers::claude_code::ClaudeCode;
 use linelamp_drivers::claude_code::settings::{
     HOOK_TIMEOUT_SECONDS, Level, SettingsError, SettingsFile, hook_command, install, is_ours,
     program_of, settings_path, status, uninstall, wanted,
@@ -287,6 +290,9 @@ fn the_settings_are_in_the_folder_that_the_variable_names() {
         (Some("accounts/one"), "accounts/one/settings.json"),
     ] {
         assert_eq!(settings_path(variable.map(AsRef::as_ref), home), Path::new(want));
+        // Session and status files are looked for in the same folder.
+        let folders = ClaudeCode::new().config_folders(home, &|_| variable.map(OsString::from));
+        assert_eq!(folders, [Path::new(want).parent().expect("a folder")]);
     }
     let project = Path::new("/p");
     let files = Level::ALL.map(|level| level.file(Path::new("/c"), project));

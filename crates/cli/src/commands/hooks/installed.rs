@@ -64,6 +64,9 @@ fn read(state: &Path) -> Notes {
 }
 
 fn write(state: &Path, notes: &Notes) -> io::Result<()> {
+    if notes.is_empty() {
+        return fs::remove_file(state.join(NAME));
+    }
     create_private(state)?;
     let temporary: PathBuf = state.join(format!(".{NAME}-{}", std::process::id()));
     let written = fs::write(&temporary, serde_json::to_vec(notes)?)

@@ -155,9 +155,6 @@ impl Change {
         if self.is_empty() {
             return Ok(Applied::default());
         }
-        if SettingsFile::new(&self.path).read()? != self.before {
-            return Err(SettingsError::Changed(self.path.clone()));
-        }
         let target = follow_links(&self.path)?;
         let mode = match fs::metadata(&target) {
             Ok(data) if data.permissions().readonly() => {
@@ -168,6 +165,7 @@ impl Change {
         };
         let Some(after) = &self.after else {
             // Nothing but ours stood in it: there is nothing to keep a copy of.
+            self.check()?;
             fs::remove_file(&target).map_err(|error| io_error("remove", &target, error))?;
             return Ok(Applied { changed: true, backup: None });
         };
@@ -176,8 +174,22 @@ impl Change {
             Some(before) => back_up(&self.path, before, at, mode.as_ref())?,
             None => None,
         };
-        new.put_in_place()?;
+        // As late as can be: the agent writes its settings as well.
+        let replaced = self.check().and_then(|()| new.put_in_place());
+        if let (Err(_), Some(backup)) = (&replaced, &backup) {
+            fs::remove_file(backup).ok();
+        }
+        replaced?;
         Ok(Applied { changed: true, backup })
+    }
+
+    /// Refuses if the file is not what the plan was made for.
+    fn check(&self) -> Result<(), SettingsError> {
+        if SettingsFile::new(&self.path).read()? == self.before {
+            Ok(())
+        } else {
+            Err(SettingsError::Changed(self.path.clone()))
+        }
     }
 }
 
