@@ -401,3 +401,36 @@ fn one_file_that_is_refused_does_not_keep_the_others_from_being_done() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("${workspaceFolder}/claudew"));
     assert_eq!(fs::read_to_string(&broken).expect("there"), text);
 }
+
+#[test]
+fn every_command_of_the_guide_works_as_it_is_written() {
+    let sandbox = Sandbox::new();
+    let folders = [STABLE, ".config/Cursor/User", ".vscode-server/data/Machine", "somewhere"];
+    let files = folders.map(|folder| editor(&sandbox, folder, Some("{ }\n")));
+    let bin = sandbox.home().join("bin");
+    fs::create_dir(&bin).expect("a folder");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_linelamp"), bin.join("linelamp"))
+        .expect("a link");
+    let path = std::env::var("PATH").expect("a PATH");
+
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/vscode.md");
+    let page = fs::read_to_string(page).expect("the page");
+    let blocks = page.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let mut commands: Vec<&str> = blocks.flat_map(str::lines).collect();
+    assert!(commands.len() > 5, "{commands:?}");
+    commands.push("linelamp wrapper uninstall --settings ~/somewhere/settings.json");
+    for command in commands {
+        let output = Command::new("/bin/sh")
+            .args(["-c", command])
+            .env_clear()
+            .env("PATH", format!("{}:{path}", bin.display()))
+            .env("HOME", sandbox.home())
+            .output()
+            .expect("a shell");
+        assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
+        let set = fs::read_to_string(&files[0]).expect("there").contains(KEY);
+        assert_eq!(set, !command.contains("uninstall"), "{command}");
+    }
+    assert_eq!(files.map(|file| fs::read_to_string(file).expect("there")), ["{ }\n"; 4]);
+    assert!(!sandbox.home().join(".local/share/linelamp/bin").exists());
+}
