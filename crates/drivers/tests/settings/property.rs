@@ -1,7 +1,8 @@
 //! Whatever stands in a file: comments, commas, any white space, containers in containers, any text.
 
-use linelamp_drivers::claude_code::settings::{install, status, uninstall};
+use linelamp_drivers::claude_code::settings::{HOOK_TIMEOUT_SECONDS, install, status, uninstall};
 use proptest::prelude::*;
+use serde_json::{Value, json};
 
 use crate::support::{COMMAND, EVENTS, installed};
 
@@ -101,6 +102,44 @@ fn is_of_ours(text: &str) -> bool {
     status(text, COMMAND, &[]).expect("valid").is_installed()
 }
 
+/// The text as strict JSON, by a reader that has nothing in common with the one that is tested.
+fn strict(text: &str) -> String {
+    let mut kept = String::new();
+    let mut rest = text.trim_start_matches('\u{feff}');
+    while let Some(character) = rest.chars().next() {
+        if rest.starts_with("//") {
+            rest = rest.find(['\n', '\r']).map_or("", |end| rest.split_at(end).1);
+        } else if rest.starts_with("/*") {
+            rest = rest.split_once("*/").expect("a whole comment").1;
+        } else if character == '"' {
+            let mut escaped = true;
+            let end = rest.find(|c| {
+                let ends = c == '"' && !escaped;
+                escaped = c == '\\' && !escaped;
+                ends
+            });
+            let (string, after) = rest.split_at(end.expect("a whole string") + 1);
+            kept.push_str(string);
+            rest = after;
+        } else {
+            if matches!(character, ']' | '}') {
+                let length = kept.trim_end().trim_end_matches(',').len();
+                kept.truncate(length);
+            }
+            kept.push(character);
+            rest = rest.split_at(character.len_utf8()).1;
+        }
+    }
+    kept
+}
+
+/// How often a hook with this command stands in the list of an event.
+fn count(value: &Value, event: &str, command: &str) -> usize {
+    let groups = value["hooks"][event].as_array().into_iter().flatten();
+    let hooks = groups.filter_map(|group| group["hooks"].as_array()).flatten();
+    hooks.filter(|hook| hook["command"] == command).count()
+}
+
 /// Everything in the text but what a reader skips: white space and commas.
 fn words(text: &str) -> String {
     text.chars().filter(|character| !" \t\r\n,".contains(*character)).collect()
@@ -116,6 +155,24 @@ proptest! {
         prop_assert!(status(&with, COMMAND, &EVENTS).expect("valid").is_complete(), "{}", with);
         prop_assert_eq!(installed(&with), with.clone());
         prop_assert_eq!(uninstall(&with).expect("valid"), text.clone(), "by way of {}", with);
+        // Whoever else reads the file sees each of our entries once, and all others as before.
+        let mut value: Value = serde_json::from_str(&strict(&with)).expect("JSON");
+        for event in EVENTS {
+            prop_assert_eq!(count(&value, event, COMMAND), 1, "{} in {}", event, with);
+        }
+        let before: Value = serde_json::from_str(&strict(&text)).expect("JSON");
+        let entry = json!({"type": "command", "command": COMMAND, "timeout": HOOK_TIMEOUT_SECONDS});
+        let ours = json!({"hooks": [entry]});
+        let hooks = value["hooks"].as_object_mut().expect("an object");
+        for list in hooks.values_mut().filter_map(Value::as_array_mut) {
+            list.retain(|group| *group != ours);
+        }
+        let kept = before.get("hooks").and_then(Value::as_object);
+        hooks.retain(|event, list| *list != json!([]) || kept.is_some_and(|kept| kept.contains_key(event)));
+        if hooks.is_empty() && kept.is_none() {
+            value.as_object_mut().expect("an object").remove("hooks");
+        }
+        prop_assert_eq!(value, before);
         let older = install(&text, "/old/linelamp hook", &["Stop", "PreToolUse", "PreCompact"]).expect("valid");
         prop_assert_eq!(&installed(&older), &with);
     }
