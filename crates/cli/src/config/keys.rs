@@ -123,20 +123,17 @@ pub(super) const PROJECT: &[Key] =
     &[key("mute", Bool, "true keeps this project's events from all sinks but the store")];
 
 /// Kinds of feeds that are built in.
-pub(super) const FEED_KINDS: &[&str] = &["hooks", "wrap"];
+pub(super) const FEED_KINDS: &[&str] = &["hooks", "wrap", "transcript", "status"];
+
+/// Options of the feeds that follow files.
+const FOLLOW: &[Key] = &[key(
+    "folders",
+    Texts,
+    "where agents keep their settings and sessions, e.g. \"~/.claude\"; one for each account",
+)];
 
 /// Names of feeds and sinks that have their place and are not built yet.
-pub(super) const LATER: &[&str] = &[
-    "transcript",
-    "transcripts",
-    "status",
-    "replay",
-    "command",
-    "http",
-    "metrics",
-    "slack",
-    "discord",
-];
+pub(super) const LATER: &[&str] = &["replay", "command", "http", "metrics", "slack", "discord"];
 
 /// Kinds of sinks that are built in.
 pub(super) const SINK_KINDS: &[&str] = &["store", "jsonl", "webhook", "desktop"];
@@ -146,6 +143,7 @@ pub(super) const SINK_KINDS: &[&str] = &["store", "jsonl", "webhook", "desktop"]
 pub(super) fn options(kind: &str) -> Option<&'static [Key]> {
     match kind {
         "hooks" | "wrap" => Some(&[]),
+        "transcript" | "status" => Some(FOLLOW),
         _ => None,
     }
 }
@@ -163,6 +161,12 @@ kind = "hooks"
 
 [feeds.wrap]
 kind = "wrap"
+
+[feeds.transcript]
+kind = "transcript"
+
+[feeds.status]
+kind = "status"
 
 [sinks.store]
 kind = "store"

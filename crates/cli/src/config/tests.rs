@@ -84,7 +84,7 @@ fn user(text: &str) -> Place {
 fn without_any_file_hooks_and_wrapped_agents_reach_store_and_desktop() {
     let config = Place::new().config();
     let names = |names: Vec<&String>| names.into_iter().cloned().collect::<Vec<_>>();
-    assert_eq!(names(config.feeds.keys().collect()), ["hooks", "wrap"]);
+    assert_eq!(names(config.feeds.keys().collect()), ["hooks", "status", "transcript", "wrap"]);
     assert_eq!(names(config.sinks.keys().collect()), ["desktop", "store"]);
     assert!(config.feeds.values().all(|feed| feed.enabled));
     for sink in config.sinks.values() {
@@ -454,7 +454,7 @@ fn a_sinks_own_complaint_is_told_with_its_place() {
 
 #[test]
 fn what_is_to_come_is_refused_by_that_name_and_what_has_no_effect_is_told() {
-    for text in ["[feeds.transcripts]\nenabled = true", "[feeds.a]\nkind = \"status\""] {
+    for text in ["[feeds.replay]\nenabled = true", "[feeds.a]\nkind = \"replay\""] {
         assert!(user(text).error().contains("does not have yet"), "{text}");
     }
     let config = user("[[rules]]\nname = \"quiet\"\naction = \"mute\"").config();
@@ -470,6 +470,13 @@ fn options_of_feeds_are_checked_here_and_those_of_sinks_are_handed_on() {
         user("[feeds.hooks]\nenable = true").error(),
         "user.toml:2: `feeds.hooks.enable` is no known key; the nearest valid key is `enabled`"
     );
+    let config = user("[feeds.transcript]\nfolders = [\"~/.claude\", \"/srv/other\"]").config();
+    assert_eq!(config.feeds["transcript"].options, json!({"folders": ["~/.claude", "/srv/other"]}));
+    assert_eq!(
+        user("[feeds.status]\nfolder = []").error(),
+        "user.toml:2: `feeds.status.folder` is no known key; the nearest valid key is `folders`"
+    );
+    assert!(user("[feeds.status]\nfolders = \"~/.claude\"").error().contains("a list of texts"));
 }
 
 #[test]

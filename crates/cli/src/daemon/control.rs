@@ -37,6 +37,8 @@ pub(super) struct Control {
     pub(super) store: Option<Arc<Store>>,
     /// Counters of what clients sent.
     pub(super) intake: linelamp_feeds::ingest::Intake,
+    /// Counters of what is followed.
+    pub(super) following: super::follow::Following,
     /// The spool.
     pub(super) spool: SpoolHandle,
     /// Cancelled when somebody asks the daemon to end.
@@ -111,7 +113,12 @@ impl Control {
         match request {
             Request::Sessions => self.sessions(),
             Request::Health => Response::Health {
-                counters: health::counters(&self.bus, self.store.as_deref(), &self.intake),
+                counters: health::counters(
+                    &self.bus,
+                    self.store.as_deref(),
+                    &self.intake,
+                    &self.following,
+                ),
             },
             Request::Settle => self.settle().await,
             Request::Stop => {

@@ -6,8 +6,15 @@ use linelamp_feeds::ingest::Intake;
 use linelamp_sinks::store::{Store, StoreState};
 use serde_json::{Value, json};
 
+use super::follow::Following;
+
 /// Every counter, by name.
-pub(super) fn counters(bus: &Bus, store: Option<&Store>, intake: &Intake) -> Value {
+pub(super) fn counters(
+    bus: &Bus,
+    store: Option<&Store>,
+    intake: &Intake,
+    following: &Following,
+) -> Value {
     let stats = bus.stats();
     let feeds: Value = stats
         .feeds
@@ -60,6 +67,7 @@ pub(super) fn counters(bus: &Bus, store: Option<&Store>, intake: &Intake) -> Val
         "sinks": sinks,
         "store": store,
         "intake": intake.stats().counts(),
+        "following": following.counters(),
     })
 }
 

@@ -4,6 +4,7 @@
 //! `control.sock`, [`protocol`] what is spoken there, [`lock`] what makes sure that there is only one.
 
 pub(crate) mod control;
+mod follow;
 mod health;
 pub(crate) mod ledger;
 pub(crate) mod lock;

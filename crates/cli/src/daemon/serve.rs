@@ -17,6 +17,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use super::control::{self, Control};
+use super::follow::{Common, Following};
 use super::ledger::StoreLedger;
 use super::lock::Lock;
 use super::logging;
@@ -76,16 +77,19 @@ async fn serve(paths: &Paths, config: &Config) -> Result<()> {
     let bus = builder.build();
     sinks.add(&bus, store.as_ref())?;
     let sockets = Sockets::bind(paths, is_on(config, "wrap"))?;
-    let intake = Intake::new(
-        store.as_ref().map(|store| Arc::new(StoreLedger(Arc::clone(store))) as Arc<dyn Ledger>),
-    );
+    let ledger =
+        store.as_ref().map(|store| Arc::new(StoreLedger(Arc::clone(store))) as Arc<dyn Ledger>);
+    let intake = Intake::new(ledger.clone());
     let reading = if sinks.detail() == Detail::Content { Reading::Full } else { Reading::State };
-    let (feeds, spool) = start_feeds(paths, config, &bus, &sockets, &intake, reading)?;
+    let common = Common { reading, digester: agents::digester(&paths.state), ledger };
+    let (mut feeds, spool) = start_feeds(paths, config, &bus, &sockets, &intake, &common)?;
+    let following = Following::start(config, &bus, &mut feeds, &common)?;
     let stop = CancellationToken::new();
     let control = Arc::new(Control {
         bus: bus.clone(),
         store: store.clone(),
         intake,
+        following,
         spool,
         stop: stop.clone(),
     });
@@ -112,22 +116,22 @@ async fn serve(paths: &Paths, config: &Config) -> Result<()> {
     Ok(())
 }
 
-/// Starts what takes in signals. A feed that is switched off takes in nothing: what comes for it is dropped, not kept.
+/// Starts what takes in what clients send. A feed that is switched off takes in nothing: what comes for it is dropped, not kept.
 fn start_feeds(
     paths: &Paths,
     config: &Config,
     bus: &Bus,
     sockets: &Sockets,
     intake: &Intake,
-    reading: Reading,
+    common: &Common,
 ) -> Result<(FeedSet, SpoolHandle)> {
     let mut feeds = FeedSet::new();
     let wrappers = bus.publisher("wrap", Trust::Authoritative);
     let (spool, handle) = SpoolFeed::new(SpoolOptions {
         state: paths.state.clone(),
         drivers: if is_on(config, "hooks") { agents::all() } else { Vec::new() },
-        reading,
-        digester: agents::digester(&paths.state),
+        reading: common.reading,
+        digester: common.digester.clone(),
         wrappers: wrappers.clone(),
         intake: intake.clone(),
         pokes: sockets.poke.try_clone().and_then(Pokes::over).context("cannot read pokes")?,
@@ -136,7 +140,7 @@ fn start_feeds(
     if let Some(listener) = &sockets.events {
         let wrapper = WrapperFeed::new(WrapperOptions {
             listener: listener.try_clone().context("cannot take in wrappers")?,
-            want: reading,
+            want: common.reading,
             intake: intake.clone(),
         });
         feeds.spawn(Box::new(wrapper), wrappers);

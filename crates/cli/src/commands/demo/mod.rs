@@ -92,8 +92,10 @@ fn configure(paths: &Paths, receiver: &Receiver) -> Result<()> {
     let secret = paths.state.join("demo-secret");
     std::fs::write(&secret, "a secret only for this demo")
         .with_context(|| format!("cannot write {}", secret.display()))?;
+    // Only what is played: the user's own sessions are none of the demo's business.
     let text = format!(
-        "[sinks.store]\nkind = \"store\"\n\n\
+        "[feeds.transcript]\nenabled = false\n\n[feeds.status]\nenabled = false\n\n\
+         [sinks.store]\nkind = \"store\"\n\n\
          [sinks.file]\nkind = \"jsonl\"\npath = {file:?}\n\n\
          [sinks.web]\nkind = \"webhook\"\nurl = {url:?}\nsecret = {secret:?}\n\
          filter = {{ kinds = [\"status.changed\", \"permission.*\", \"turn.ended\"] }}\n\n\
