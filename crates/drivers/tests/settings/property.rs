@@ -18,6 +18,7 @@ fn space() -> impl Strategy<Value = &'static str> {
         1 => Just("/**/"),
         1 => Just(" /* , ] } \" */ "),
         1 => Just("\n  /* a\n b */"),
+        1 => Just(" /* a\n } */"),
         1 => Just(" // , ] } \"\n"),
         1 => Just("\n    // \u{e4} /* \n    "),
         1 => Just("// \r\n"),
@@ -192,6 +193,39 @@ proptest! {
         let gone = words(&around).replace(&ours, "").replace("\"Setup\":[{\"hooks\":[]}]", "");
         let kept = words(&left).replace(&ours, "").replace("\"Setup\":[]", "");
         prop_assert_eq!(kept, gone, "of {}", around);
+    }
+
+    #[test]
+    fn ours_go_from_between_others_and_all_comments_stay(
+        parts in prop::collection::vec((space(), any::<bool>(), space()), 1..7),
+        comma in any::<bool>(),
+        rest in space(),
+    ) {
+        let ours = "{\"command\":\"linelamp hook\"}";
+        let children: Vec<String> = parts
+            .iter()
+            .enumerate()
+            .map(|(index, (before, is_ours, after))| {
+                let child = format!("{{\"command\":\"x{index}\"}}");
+                format!("{before}{}{after}", if *is_ours { ours } else { &child })
+            })
+            .collect();
+        let end = if comma { format!(",{rest}") } else { String::new() };
+        let text = format!("{{\"hooks\":{{\"Stop\":[{{\"hooks\":[{}{end}]}}]}}}}", children.join(","));
+        let left = uninstall(&text).expect("valid");
+        let value: Value = serde_json::from_str(&strict(&left)).expect("JSON");
+        let kept: Vec<Value> = parts
+            .iter()
+            .enumerate()
+            .filter(|(_, (_, is_ours, _))| !is_ours)
+            .map(|(index, _)| json!({"command": format!("x{index}")}))
+            .collect();
+        if kept.is_empty() {
+            prop_assert!(!is_of_ours(&left), "{}", left);
+        } else {
+            prop_assert_eq!(&value["hooks"]["Stop"][0]["hooks"], &Value::from(kept), "{}", left);
+            prop_assert_eq!(words(&left), words(&text).replace(&words(ours), ""), "{}", text);
+        }
     }
 
     #[test]
