@@ -488,6 +488,13 @@ fn a_session_that_should_report_and_does_not_is_told() {
     });
     let (content, told) = desk.status(&[]);
     assert!(!content && told.contains("not firing: no hook event since install"), "{told}");
+    // As soon as one is heard, it fires.
+    desk.run_stored(&command(&desk.user_file()), &payload("silent", "PreCompact", ""));
+    let (_, told) = desk.sandbox.eventually("a hook event", |_| {
+        let (content, told) = desk.status(&[]);
+        content.then_some((content, told))
+    });
+    assert!(!told.contains("not firing"), "{told}");
     drop(wrapped.stdin.take());
     wrapped.wait().expect("it ends");
 }

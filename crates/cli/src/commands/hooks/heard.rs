@@ -28,10 +28,15 @@ const NEWEST: usize = 5_000;
 /// What is known.
 #[derive(Debug, Default)]
 pub(super) struct Heard {
+    /// There is a daemon that answers.
+    pub(super) is_running: bool,
     /// The sessions of the agent that have not ended; none if neither daemon nor store can be asked.
     pub(super) sessions: Option<Vec<SessionState>>,
     /// The newest event that a hook brought.
     pub(super) last_hook: LastHook,
+    /// How many calls told the running daemon only what another feed had told it before. They are heard, though
+    /// they make no event.
+    pub(super) confirmed: u64,
     /// Calls that wait for a daemon to take them in.
     pub(super) waiting: usize,
 }
@@ -54,8 +59,10 @@ impl Heard {
         let Ok(paths) = Paths::find() else { return Self::default() };
         let database = paths.database();
         let reader = database.exists().then(|| Reader::open(&database).ok()).flatten();
-        let mut sessions = from_daemon(&paths.state)
-            .or_else(|| reader.as_ref()?.sessions(&SessionQuery::default()).ok());
+        let told = from_daemon(&paths.state);
+        let is_running = told.is_some();
+        let mut sessions =
+            told.or_else(|| reader.as_ref()?.sessions(&SessionQuery::default()).ok());
         if let Some(sessions) = &mut sessions {
             sessions.retain(|state| {
                 state.status != Status::Ended && state.session.agent.as_str() == agent
@@ -63,13 +70,21 @@ impl Heard {
         }
         let last_hook =
             reader.as_ref().map_or(LastHook::Unknown, |reader| last_hook(reader, agent));
-        Self { sessions, last_hook, waiting: waiting(&paths.state) }
+        let confirmed = confirmed(&paths.state).unwrap_or(0);
+        Self { is_running, sessions, last_hook, confirmed, waiting: waiting(&paths.state) }
     }
 }
 
 fn from_daemon(state: &Path) -> Option<Vec<SessionState>> {
     match Client::connect(state).ok()?.ask(&Request::Sessions).ok()? {
         Response::Sessions { sessions, .. } => Some(sessions),
+        _ => None,
+    }
+}
+
+fn confirmed(state: &Path) -> Option<u64> {
+    match Client::connect(state).ok()?.ask(&Request::Health).ok()? {
+        Response::Health { counters } => counters["feeds"][FEED]["confirmed"].as_u64(),
         _ => None,
     }
 }

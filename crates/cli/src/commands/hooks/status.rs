@@ -231,29 +231,37 @@ fn print_heard(
             Some(at)
         }
     };
-    if heard.waiting > 0 {
+    if heard.confirmed > 0 {
+        let count = heard.confirmed;
+        writeln!(out, "  and {count} since the daemon started that told nothing new")?;
+    }
+    // What waits, or told nothing new, was heard all the same; of when it was nothing is known.
+    if heard.confirmed > 0 || (heard.waiting > 0 && !heard.is_running) {
         return Ok(true);
     }
     let sessions = heard.sessions.as_deref().unwrap_or_default();
+    let mut is_quiet = false;
     for seen in installed {
         let Since::Then(at) = seen.since else { continue };
         if last.is_some_and(|last| last >= at) {
             continue;
         }
+        is_quiet = true;
         let later = sessions.iter().filter(|session| seen.is_read_by(session));
         let later = later.filter(|s| started_before(s, at) == Some(false)).count();
         if later > 0 {
             writeln!(
                 out,
-                "not firing: no hook event since install, though {later} of the sessions that run were started after it"
+                "not firing: no hook event since install, though sessions that run were started after it: {later}"
             )?;
             return Ok(false);
         }
+    }
+    if is_quiet {
         writeln!(
             out,
             "no hook event since install; one comes when a session is started or goes on"
         )?;
-        return Ok(true);
     }
     Ok(true)
 }
