@@ -45,6 +45,13 @@ pub struct Hints {
     /// The draft is evidence only: it may confirm or move state, and is never published itself.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub evidence_only: bool,
+    /// What a status report says is how things stand, and goes on standing until the same process says
+    /// otherwise; else it is what somebody noticed just then.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub stands: bool,
+    /// Of the end of a turn: whether something may still hold it up.
+    #[serde(skip_serializing_if = "Ending::is_final")]
+    pub ending: Ending,
     /// Background subagents that still run, where the source says so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub running_agents: Option<u32>,
@@ -54,6 +61,29 @@ pub struct Hints {
     /// Other agents' processes above this session's own: whoever it was started by.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ancestors: Vec<ProcessRef>,
+}
+
+/// Whether the end of a turn is the last word about it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ending {
+    /// It is.
+    #[default]
+    Final,
+    /// It was announced: somebody may still hold it up, or let the agent go on.
+    Announced,
+    /// It was announced. Where others were asked whether it may end, the same source is sure to tell when none of
+    /// them holds it up any more.
+    SealedIfAsked,
+    /// It was announced, and the same source is sure to tell when nothing holds it up any more.
+    Sealed,
+}
+
+impl Ending {
+    /// True if nothing more is to come.
+    pub fn is_final(&self) -> bool {
+        *self == Self::Final
+    }
 }
 
 impl Draft {

@@ -30,6 +30,6 @@ pub mod sink;
 
 pub use jiff::Timestamp;
 
-pub use crate::draft::{Draft, Hints};
+pub use crate::draft::{Draft, Ending, Hints};
 pub use crate::event::{Body, Event, Origin, Scope, Trust};
 pub use crate::id::{AgentName, EventId, Seq, SessionKey};

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::draft::Draft;
 use crate::event::{Event, Origin, Status};
 use crate::id::{Seq, SessionKey};
+use crate::process::ProcessRef;
 use crate::state::{Answer, Explanation, Resolver, SessionRecord, SessionState};
 
 /// Makes events of drafts. See [`Resolver`] for the contract.
@@ -47,6 +48,11 @@ pub(super) trait Engine: Send {
 
     /// The state of every session.
     fn snapshot(&self) -> Vec<SessionState>;
+
+    /// The processes in which sessions are open.
+    fn open_processes(&self) -> Vec<(SessionKey, ProcessRef)> {
+        Vec::new()
+    }
 
     /// What is kept of one session.
     fn record(&self, session: &SessionKey) -> Option<Arc<SessionRecord>>;
@@ -93,6 +99,10 @@ impl Engine for Resolver {
 
     fn snapshot(&self) -> Vec<SessionState> {
         Self::snapshot(self)
+    }
+
+    fn open_processes(&self) -> Vec<(SessionKey, ProcessRef)> {
+        Self::open_processes(self)
     }
 
     fn record(&self, session: &SessionKey) -> Option<Arc<SessionRecord>> {

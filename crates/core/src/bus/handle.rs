@@ -27,6 +27,7 @@ use super::subscribe::Subscription;
 use super::supply::Supply;
 use crate::event::Trust;
 use crate::id::{FeedName, SessionKey, SinkName};
+use crate::process::ProcessRef;
 use crate::sink::Outbox;
 use crate::state::{Explanation, SessionState};
 
@@ -90,6 +91,12 @@ impl Bus {
     pub fn session(&self, session: &SessionKey) -> Option<SessionState> {
         let record = self.owner.shared.lock().engine.record(session)?;
         Some(record.state.clone())
+    }
+
+    /// The processes in which sessions are open, each with its session: whoever can look at processes may find
+    /// that one is gone.
+    pub fn open_processes(&self) -> Vec<(SessionKey, ProcessRef)> {
+        self.owner.shared.lock().engine.open_processes()
     }
 
     /// Why a session is in its state: what decided, what was overruled, what would change it.

@@ -74,6 +74,9 @@ impl Intake<'_> {
             Body::ApiRetry(data) => self.api_retry(data),
             Body::StatusReported(data) => {
                 self.reported(data.status, data.waiting_for);
+                if self.hints.stands && self.scope.is_main() {
+                    self.keep_word(data.status, data.waiting_for);
+                }
                 self.news(data)
             }
             other => self.plain(other),
@@ -151,7 +154,8 @@ impl Intake<'_> {
         }
         let stamp = self.stamp(Sign::TurnEnd);
         let (outcome, error) = (facts.outcome, facts.error);
-        self.claims().end(trust, Over { stamp, outcome, error, turn });
+        let ending = self.hints.ending;
+        self.claims().end(trust, Over { stamp, outcome, error, turn, ending });
         if self.is_foreign() {
             return;
         }
@@ -192,8 +196,9 @@ impl Intake<'_> {
             let stays = match running {
                 Some(0) => false,
                 Some(_) => child.background != Some(false),
-                // A source that does not count at a plain end means that nothing is left.
-                None if trust < Trust::Authoritative => outcome != TurnOutcome::Completed,
+                // A hook that does not count at a plain end means that nothing is left.
+                None if trust == Trust::Reported => outcome != TurnOutcome::Completed,
+                None if trust < Trust::Reported => child.background != Some(false),
                 None => child.background == Some(true),
             };
             if !stays {
@@ -267,5 +272,5 @@ impl Ending {
 
 /// True if a draft shows that a session is, or is again, alive.
 pub(crate) fn shows_life(draft: &Draft) -> bool {
-    matches!(effect(&draft.body), Effect::Opens(_))
+    draft.hints.stands || matches!(effect(&draft.body), Effect::Opens(_))
 }

@@ -8,7 +8,6 @@ use crate::event::{
 };
 use crate::id::EventId;
 use crate::state::desk::{Desk, conclusion_id};
-use crate::state::identity::facts::none;
 use crate::state::intake::Intake;
 use crate::state::lineage::Processes;
 use crate::state::record::Watch;
@@ -108,7 +107,7 @@ impl Intake<'_> {
             other.then(|| Link { id: above.id.clone(), how: state.source })
         };
         let Some(link) = left.or_else(begun_in) else { return };
-        let update = SessionUpdated { parent: Some(link.id.clone()), ..none() };
+        let update = SessionUpdated { parent: Some(link.id.clone()), ..SessionUpdated::default() };
         self.record.state.parent = Some(link);
         self.conclude("descends", Scope::Main, update);
     }

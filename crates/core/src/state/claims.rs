@@ -6,6 +6,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::draft::Ending;
 use crate::event::{ErrorKind, Trust, TurnOutcome, WaitingFor};
 use crate::id::TurnId;
 use crate::state::stamp::{Sign, Stamp, keep_later};
@@ -52,6 +53,9 @@ pub(crate) struct Over {
     pub(crate) error: Option<ErrorKind>,
     /// The turn that ended.
     pub(crate) turn: TurnId,
+    /// Whether that is the last word about it.
+    #[serde(default, skip_serializing_if = "Ending::is_final")]
+    pub(crate) ending: Ending,
 }
 
 /// A wait that the agent reports without naming a request.

@@ -27,6 +27,7 @@ mod session;
 mod settle;
 mod stamp;
 mod verdict;
+mod word;
 
 pub use self::explain::{Explanation, Weighed};
 pub use self::record::SessionRecord;

@@ -16,6 +16,7 @@ use crate::state::claims::Claims;
 use crate::state::ledger::Ledger;
 use crate::state::rules::{LIMITS, SKEW};
 use crate::state::stamp::Stamp;
+use crate::state::word::Word;
 
 /// One session, restorable.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -45,6 +46,9 @@ pub(crate) struct Evidence {
     pub(crate) claims: Claims,
     /// The same from processes other than the one whose stream is watched.
     pub(crate) elsewhere: Claims,
+    /// What its processes keep saying of themselves.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) words: Vec<Word>,
     /// The authoritative feed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) watch: Option<Watch>,

@@ -349,6 +349,17 @@ impl Resolver {
         self.sessions.values().map(|entry| entry.record.state.clone()).collect()
     }
 
+    /// The processes in which sessions are open, each with its session; in no particular order.
+    pub fn open_processes(&self) -> Vec<(SessionKey, ProcessRef)> {
+        let records = self.sessions.values().map(|entry| &entry.record);
+        records
+            .flat_map(|record| {
+                let open = record.ledger.starts.iter().filter(|start| start.ended.is_none());
+                open.filter_map(|start| Some((record.state.session.clone(), start.process?)))
+            })
+            .collect()
+    }
+
     /// Everything kept of one session.
     pub fn record(&self, session: &SessionKey) -> Option<&Arc<SessionRecord>> {
         self.sessions.get(session).map(|entry| &entry.record)

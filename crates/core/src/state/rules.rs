@@ -65,6 +65,17 @@ pub(crate) struct Limits {
     pub(crate) silence: SignedDuration,
     /// A turn whose end was told from beside the stream counts as running for so long.
     pub(crate) settling: SignedDuration,
+    /// A turn whose end was only announced counts as running for so long: of 92 turns measured 87 were over by
+    /// then, which is once all that hooks had to say was heard.
+    pub(crate) announced: SignedDuration,
+    /// The same where the last word about it is sure to come.
+    pub(crate) sealing: SignedDuration,
+    /// What a process says of itself, as long as it lives and nobody contradicts it.
+    pub(crate) word: SignedDuration,
+    /// What others see of a change is in the word of the process after this at the latest.
+    pub(crate) following: SignedDuration,
+    /// A process that goes on working or waiting although others saw an end is believed for so long.
+    pub(crate) believed: SignedDuration,
     /// A background task that ended wakes its agent; so long it counts as not yet reported.
     pub(crate) report: SignedDuration,
     /// A cleared session's successor begins within this.
@@ -83,6 +94,11 @@ pub(crate) const LIMITS: Limits = Limits {
     idle: SignedDuration::from_secs(24 * 60 * 60),
     silence: SignedDuration::from_secs(60 * 60),
     settling: SignedDuration::from_millis(250),
+    announced: SignedDuration::from_millis(500),
+    sealing: SignedDuration::from_secs(10),
+    word: SignedDuration::from_secs(24 * 60 * 60),
+    following: SignedDuration::from_secs(1),
+    believed: SignedDuration::from_secs(30),
     report: SignedDuration::from_secs(3),
     clearing: SignedDuration::from_secs(5),
     forget: SignedDuration::from_secs(24 * 60 * 60),

@@ -5,6 +5,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::draft::Ending;
 use crate::event::{ErrorKind, RunMode, Status, Trust, TurnOutcome, WaitingFor};
 use crate::id::EventId;
 use crate::state::beside::Beside;
@@ -47,6 +48,11 @@ impl Reason {
             event: claim.stamp.event,
             trust: Some(claim.trust),
         }
+    }
+
+    /// What a process keeps saying of itself.
+    pub(crate) fn word(stamp: &Stamp) -> Self {
+        Self { trust: Some(Trust::Reported), ..Self::sign(stamp.sign, stamp.at, stamp.event) }
     }
 
     /// A thing that decides whoever told of it.
@@ -147,6 +153,7 @@ impl SessionRecord {
             self.rest(now, stands.as_ref(), &mut verdict);
             limit = LIMITS.idle;
         }
+        let limit = if self.heed_word(now, &mut verdict) { LIMITS.word } else { limit };
         self.age(now, limit, &mut verdict);
         verdict
     }
@@ -259,8 +266,8 @@ impl SessionRecord {
 }
 
 /// Whoever stands beside the stream hears of a turn's end while the agent is still asking around whether
-/// it may end, and before a prompt that waits begins the next turn. For a moment the turn counts as
-/// running: because of what, and until when.
+/// it may end, and before a prompt that waits begins the next turn. For a moment, or until the last word about it
+/// comes where that is sure to come, the turn counts as running: because of what, and until when.
 fn settles(
     now: Timestamp,
     claims: &[Claim<'_>],
@@ -268,7 +275,23 @@ fn settles(
 ) -> Option<(Reason, Timestamp)> {
     let stands = stands.filter(|claim| claim.trust < Trust::Authoritative)?;
     let Says::Over(over) = stands.says else { return None };
-    let until = after(stands.stamp.at, LIMITS.settling);
+    let told = |trusts: &[Trust], ending| {
+        claims.iter().any(|claim| {
+            let Says::Over(other) = claim.says else { return false };
+            trusts.contains(&claim.trust) && other.ending == ending && other.turn == over.turn
+        })
+    };
+    let beside = &[Trust::Inferred, Trust::Reported];
+    // Whoever reports the announcement was asked.
+    let asked = || told(&[Trust::Reported], Ending::Announced);
+    let holds = if told(beside, Ending::Final) {
+        LIMITS.settling
+    } else if told(beside, Ending::Sealed) || (told(beside, Ending::SealedIfAsked) && asked()) {
+        LIMITS.sealing
+    } else {
+        LIMITS.announced
+    };
+    let until = after(stands.stamp.at, holds);
     if over.outcome != TurnOutcome::Completed || now >= until {
         return None;
     }

@@ -57,6 +57,13 @@ impl Arguments {
         read
     }
 
+    /// True if the first id the program shows is that of the session it will run, and it may be long until more is
+    /// known of it: a host has not asked for anything yet. While the program looks for the newest session to
+    /// continue it shows an id that is thrown away.
+    pub(crate) fn is_named_at_once(&self) -> bool {
+        self.mode == Some(RunMode::Hosted) && (!self.resumes || self.resumed.is_some())
+    }
+
     /// The session id that is certain before the program has said anything.
     pub(crate) fn certain(&self) -> Option<&str> {
         self.chosen.as_deref().or(if self.forks { None } else { self.resumed.as_deref() })

@@ -9,7 +9,9 @@ use linelamp_core::driver::{
 use linelamp_core::id::AgentName;
 use linelamp_core::process::ProcessRef;
 
-use super::{HookDecoder, StreamDecoder, arguments, places, single};
+use super::{
+    HookDecoder, StatusDecoder, StreamDecoder, TranscriptDecoder, arguments, places, single,
+};
 
 /// Knows Claude Code. A program that speaks the same dialect gets a driver of its own name with
 /// [`ClaudeCode::dialect`].
@@ -57,6 +59,8 @@ impl Driver for ClaudeCode {
         match source {
             Source::Stream => Some(Box::new(StreamDecoder::new(self.agent(), options))),
             Source::Hook => Some(Box::new(HookDecoder::new(self.clone(), options))),
+            Source::Transcript => Some(Box::new(TranscriptDecoder::new(self.agent(), options))),
+            Source::Status => Some(Box::new(StatusDecoder::new(self.agent(), &options))),
             _ => None,
         }
     }

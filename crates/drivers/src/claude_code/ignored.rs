@@ -72,6 +72,37 @@ pub const HOOK: &[Ignored] = &[
     entry("PreSkillShellCommand", "the command itself is a tool call"),
 ];
 
+/// Lines of session files. Attachments, which are shown to the model beside the conversation, are ignored but for
+/// two kinds.
+pub const TRANSCRIPT: &[Ignored] = &[
+    entry("agent-color", "the program's screen"),
+    entry("api-request", "a request as it was sent; what came of it is told"),
+    entry("api-request-blob", "the body of a request; content without state"),
+    entry("api-request-shape", "the tools of a request"),
+    entry("atis-latch", "book-keeping of the program"),
+    entry("file-history-delta", "copies of files for undoing"),
+    entry("file-history-snapshot", "copies of files for undoing"),
+    entry("last-prompt", "the prompt is told where it begins its turn"),
+    entry("mode", "the editor's mode, not the permission mode"),
+    entry("pr-link", "a link, not the session's work"),
+    entry("progress", "a tool still runs; its end is told"),
+    entry("queue-operation", "a prompt waits; it is told where it begins its turn"),
+    entry("summary", "a title for the list of old sessions"),
+    entry("system/agents_killed", "each subagent's end is told"),
+    entry("system/away_summary", "a summary of what was already told"),
+    entry("system/bridge_status", "a connection of the program"),
+    entry("system/local_command", "a command of the program itself: no turn comes of it"),
+    entry("system/memory_saved", "notes, not the session's work"),
+    entry("system/microcompact_boundary", "old tool output was dropped; the turn goes on"),
+    entry("system/model_refusal_no_fallback", "the failed answer that follows tells it"),
+    entry("system/permission_retry", "the call itself is told"),
+    entry("system/scheduled_task_fire", "the prompt that follows tells it"),
+    entry("tag", "a label for the list of old sessions"),
+    entry("task-summary", "a summary of what was already told"),
+    entry("tools-used", "book-keeping of the program"),
+    entry("worktree-state", "files, not the session"),
+];
+
 /// The entry for `kind`, if the list has one.
 pub fn find(list: &'static [Ignored], kind: &str) -> Option<&'static Ignored> {
     list.iter().find(|ignored| ignored.kind == kind)
@@ -83,7 +114,7 @@ mod tests {
 
     #[test]
     fn every_entry_is_unique_and_gives_a_reason() {
-        for list in [STREAM, HOOK] {
+        for list in [STREAM, HOOK, TRANSCRIPT] {
             for (at, one) in list.iter().enumerate() {
                 assert!(one.reason.len() > 5, "{}", one.kind);
                 assert_eq!(list.iter().position(|other| other.kind == one.kind), Some(at));

@@ -2,8 +2,10 @@
 
 use linelamp_core::event::{
     CompactionTrigger, DecidedBy, Decision, EndReason, ErrorKind, StartSource, TaskKind,
-    TaskOutcome, TurnOrigin,
+    TaskOutcome, TurnOrigin, Usage,
 };
+
+use crate::json::Raw;
 
 /// A failure by the agent's word, else the API's error type, else the HTTP status.
 pub(crate) fn error(word: &str, api_type: Option<&str>, status: Option<u16>) -> ErrorKind {
@@ -126,6 +128,19 @@ pub(crate) fn decided_by(source: &str, host: bool) -> DecidedBy {
         }
         _ => DecidedBy::Unknown,
     }
+}
+
+/// Tokens as the API counts them.
+pub(crate) fn tokens(usage: Raw<'_>) -> Option<Usage> {
+    let [input, output, cache_read, cache_creation] = usage
+        .fields(&[
+            "input_tokens",
+            "output_tokens",
+            "cache_read_input_tokens",
+            "cache_creation_input_tokens",
+        ])?
+        .map(|value| value.and_then(Raw::u64));
+    Some(Usage { input, output, cache_read, cache_creation })
 }
 
 #[cfg(test)]

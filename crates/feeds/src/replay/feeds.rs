@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use linelamp_core::Trust;
+
 /// A feed that a recording can hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum RecordedFeed {
@@ -10,17 +12,32 @@ pub enum RecordedFeed {
     Stream,
     /// Hook payloads.
     Hooks,
+    /// Session files.
+    Transcript,
+    /// The agent's own status files.
+    Status,
 }
 
 impl RecordedFeed {
     /// Every feed, in the order they are named.
-    pub const ALL: [Self; 2] = [Self::Stream, Self::Hooks];
+    pub const ALL: [Self; 4] = [Self::Stream, Self::Hooks, Self::Transcript, Self::Status];
+
+    /// How much the feed's word weighs.
+    pub const fn trust(self) -> Trust {
+        match self {
+            Self::Stream => Trust::Authoritative,
+            Self::Hooks | Self::Status => Trust::Reported,
+            Self::Transcript => Trust::Inferred,
+        }
+    }
 
     /// The feed's word, as it is given on the command line and printed.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Stream => "stream",
             Self::Hooks => "hooks",
+            Self::Transcript => "transcript",
+            Self::Status => "status",
         }
     }
 }
@@ -109,10 +126,13 @@ mod tests {
 
     #[test]
     fn a_set_is_read_as_it_is_written_and_a_wrong_word_is_named() {
-        assert_eq!("hooks, stream".parse::<FeedSet>(), Ok(FeedSet::all()));
-        assert_eq!(FeedSet::all().to_string(), "stream,hooks");
+        assert_eq!("status,hooks, stream,transcript".parse::<FeedSet>(), Ok(FeedSet::all()));
+        assert_eq!(FeedSet::all().to_string(), "stream,hooks,transcript,status");
         assert_eq!("hooks".parse::<FeedSet>().map(|set| set.to_string()), Ok("hooks".to_owned()));
         let wrong = "stream,smoke".parse::<FeedSet>().expect_err("no such feed");
-        assert_eq!(wrong.to_string(), "`smoke` is no feed of a recording (there are stream,hooks)");
+        assert_eq!(
+            wrong.to_string(),
+            "`smoke` is no feed of a recording (there are stream,hooks,transcript,status)"
+        );
     }
 }

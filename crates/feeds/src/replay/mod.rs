@@ -9,6 +9,7 @@
 
 mod feeds;
 mod file;
+mod files;
 mod interleave;
 mod player;
 mod recording;

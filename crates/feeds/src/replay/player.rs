@@ -12,9 +12,10 @@ use linelamp_core::digest::Digester;
 use linelamp_core::driver::{Decoder, DecoderOptions, Driver, Raw, Reading, Source};
 use linelamp_core::process::ProcessRef;
 use linelamp_core::state::SessionState;
-use linelamp_core::{Body, Draft, Event, EventId, Timestamp, Trust};
+use linelamp_core::{Body, Draft, Event, EventId, Timestamp};
 
 use super::feeds::{FeedSet, RecordedFeed};
+use super::files::Files;
 use super::recording::{Recording, Signal};
 use super::report::{ReplayStats, StateChange};
 
@@ -79,10 +80,11 @@ pub struct Replay {
     options: ReplayOptions,
     bus: Bus,
     events: Subscription,
-    publishers: [Publisher; 2],
+    publishers: [Publisher; 4],
     now: Arc<AtomicU64>,
     streams: BTreeMap<u32, Box<dyn Decoder>>,
     hooks: Option<Box<dyn Decoder>>,
+    files: Files,
     next: usize,
     next_tick: u64,
     is_over: bool,
@@ -101,10 +103,8 @@ impl Replay {
             .clock(Arc::new(move || time(clock.load(Ordering::Relaxed))))
             .host(Arc::clone(&options.host))
             .build();
-        let publishers = [
-            bus.publisher(RecordedFeed::Stream.as_str(), Trust::Authoritative),
-            bus.publisher(RecordedFeed::Hooks.as_str(), Trust::Reported),
-        ];
+        let publishers = RecordedFeed::ALL.map(|feed| bus.publisher(feed.as_str(), feed.trust()));
+        let files = Files::new(&recording, Arc::clone(&driver), options.reading);
         Self {
             recording,
             driver,
@@ -115,6 +115,7 @@ impl Replay {
             now,
             streams: BTreeMap::new(),
             hooks: None,
+            files,
             next: 0,
             next_tick: TICK_MS,
             is_over: false,
@@ -278,6 +279,11 @@ impl Replay {
                     drafts,
                 ));
             }
+            signal @ (Signal::Record { .. } | Signal::Report { .. }) => {
+                if let Some(decoded) = self.files.push(&signal, EPOCH, ms, drafts) {
+                    self.stats.count(decoded);
+                }
+            }
             Signal::Exit { process, exit } => {
                 if let Some(mut decoder) = self.streams.remove(&process) {
                     decoder.push(Raw::Exit(exit), at, drafts);
@@ -309,11 +315,7 @@ impl Replay {
             draft.id = Some(id);
             self.evidence.insert(id, format!("{feed}:{}@{ms}", draft.body.kind()));
         }
-        let [stream, hooks] = &self.publishers;
-        let publisher = match feed {
-            RecordedFeed::Stream => stream,
-            RecordedFeed::Hooks => hooks,
-        };
+        let publisher = &self.publishers[feed as usize];
         // Only somebody who closed our bus can make this fail; then nothing is heard any more.
         publisher.publish_all(None, drafts, None).ok();
     }

@@ -1,8 +1,10 @@
 //! A recording folder, read into steps.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 use linelamp_core::driver::{Direction, HookContext};
 use linelamp_core::process::{ProcessExit, ProcessRef};
@@ -76,6 +78,20 @@ pub enum Signal<'a> {
         /// The payload.
         payload: &'a [u8],
     },
+    /// A line of a session file.
+    Record {
+        /// The file's path below the agent's session folder.
+        file: &'a str,
+        /// The line, without its end.
+        bytes: &'a [u8],
+    },
+    /// A status file as it was read; no bytes once it was gone.
+    Report {
+        /// The file's name.
+        file: Cow<'a, str>,
+        /// What it held.
+        bytes: &'a [u8],
+    },
     /// A process ended.
     Exit {
         /// Which.
@@ -93,6 +109,8 @@ pub struct Recording {
     stdout: BTreeMap<u32, LineFile>,
     hooks: Option<LineFile>,
     contexts: Option<LineFile>,
+    transcripts: BTreeMap<Arc<str>, LineFile>,
+    reports: Option<LineFile>,
     program: Option<String>,
     has_timeline: bool,
     end_ms: u64,
@@ -139,12 +157,17 @@ impl Recording {
             stdout,
             hooks,
             contexts: read("hook-context.ndjson")?,
+            transcripts: BTreeMap::new(),
+            reports: read("sessions.ndjson")?,
             program: meta.program(),
             has_timeline: timeline.is_some(),
             end_ms: 0,
         };
         match timeline {
-            Some(timeline) => recording.follow(&timeline),
+            Some(timeline) => {
+                recording.follow(&timeline);
+                recording.read_transcripts(&folder.join("transcript"))?;
+            }
             None => recording.guess(&meta),
         }
         recording.end_ms = recording.entries.last().map_or(0, |entry| entry.ms);
@@ -156,10 +179,18 @@ impl Recording {
     pub fn feeds(&self) -> FeedSet {
         let stream = !self.stdin.is_empty() || !self.stdout.is_empty();
         let hooks = self.hooks.is_some() && (self.has_timeline || !stream);
-        [(stream, RecordedFeed::Stream), (hooks, RecordedFeed::Hooks)]
-            .into_iter()
-            .filter_map(|(is_there, feed)| is_there.then_some(feed))
-            .collect()
+        // What files held at what time only a timeline tells.
+        let transcript = !self.transcripts.is_empty();
+        let status = self.reports.is_some() && self.has_timeline;
+        [
+            (stream, RecordedFeed::Stream),
+            (hooks, RecordedFeed::Hooks),
+            (transcript, RecordedFeed::Transcript),
+            (status, RecordedFeed::Status),
+        ]
+        .into_iter()
+        .filter_map(|(is_there, feed)| is_there.then_some(feed))
+        .collect()
     }
 
     /// The recorded program's name, if the recording says it: to choose a driver by.
@@ -213,6 +244,14 @@ impl Recording {
                 let payload = payload_of(self.hooks.as_ref()?.line(*line)?);
                 (RecordedFeed::Hooks, Signal::Hook { payload })
             }
+            What::Record { file, line } => {
+                let bytes = self.transcripts.get(file)?.line(*line)?;
+                (RecordedFeed::Transcript, Signal::Record { file, bytes })
+            }
+            What::Report { line } => {
+                let (file, bytes) = report_of(self.reports.as_ref()?.line(*line)?)?;
+                (RecordedFeed::Status, Signal::Report { file, bytes })
+            }
             What::StartAtTerminal { .. } | What::Other => return None,
         };
         let context = match &entry.what {
@@ -252,6 +291,24 @@ impl Recording {
             self.entries.push(entry);
         }
         self.add_what_the_timeline_left_out();
+    }
+
+    /// The session files that the timeline names.
+    fn read_transcripts(&mut self, folder: &Path) -> Result<(), RecordingError> {
+        for entry in &self.entries {
+            let What::Record { file, .. } = &entry.what else { continue };
+            let is_inside = |part| matches!(part, Component::Normal(_));
+            let is_known = self.transcripts.contains_key(file);
+            if is_known || !Path::new(&**file).components().all(is_inside) {
+                continue;
+            }
+            let path = folder.join(&**file);
+            let read = LineFile::read(&path);
+            if let Some(lines) = read.map_err(|source| RecordingError::Read { path, source })? {
+                self.transcripts.insert(Arc::clone(file), lines);
+            }
+        }
+        Ok(())
     }
 
     /// Lines that no timeline line names follow the last one that is named, one line = 1 ms, but come
@@ -345,6 +402,20 @@ fn payload_of(line: &[u8]) -> &[u8] {
         Ok(call) if call.argv.get().starts_with('[') => call.stdin.get().as_bytes(),
         _ => line,
     }
+}
+
+/// A status file's name and what it held: nothing once it was gone.
+fn report_of(line: &[u8]) -> Option<(Cow<'_, str>, &[u8])> {
+    #[derive(Deserialize)]
+    struct Report<'a> {
+        #[serde(borrow)]
+        file: Cow<'a, str>,
+        #[serde(borrow)]
+        data: &'a RawValue,
+    }
+    let report: Report<'_> = serde_json::from_slice(line).ok()?;
+    let data = report.data.get();
+    Some((report.file, if data == "null" { b"" } else { data.as_bytes() }))
 }
 
 /// How far the numbers of a recording's processes go.

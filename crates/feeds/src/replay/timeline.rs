@@ -1,7 +1,9 @@
 //! `timeline.ndjson`: the true order of what a recording holds.
 //!
 //! Each line names a source, the milliseconds since the recording began, and where to find the rest. Sources
-//! this version does not replay (screens, key presses, transcripts, …) only move the clock.
+//! this version does not replay (screens, key presses, …) only move the clock.
+
+use std::sync::Arc;
 
 use linelamp_core::process::{ProcessExit, ProcessRef};
 use serde::Deserialize;
@@ -34,6 +36,10 @@ pub(super) enum What {
     Stdout { process: u32, line: usize },
     /// A hook was called.
     Hook { line: usize },
+    /// A line of a session file was seen.
+    Record { file: Arc<str>, line: usize },
+    /// A status file changed.
+    Report { line: usize },
     /// Nothing that is replayed.
     Other,
 }
@@ -80,6 +86,8 @@ struct Written {
     #[serde(default, rename = "line")]
     number: Option<usize>,
     #[serde(default)]
+    file: Option<String>,
+    #[serde(default)]
     what: Option<String>,
     #[serde(default)]
     args: Vec<String>,
@@ -101,6 +109,11 @@ impl Entry {
             ("stdin", Some(number), _) => What::Stdin { process, line: number },
             ("stdout", Some(number), _) => What::Stdout { process, line: number },
             ("hook", Some(number), _) => What::Hook { line: number },
+            ("transcript", Some(number), _) => match line.file {
+                Some(file) => What::Record { file: file.into(), line: number },
+                None => What::Other,
+            },
+            ("sessions", Some(number), _) => What::Report { line: number },
             ("proc", _, Some("start")) => What::Start {
                 process,
                 arguments: line.args,
@@ -150,6 +163,12 @@ mod tests {
             (r#"{"ms":5,"src":"stdin","what":"eof"}"#, What::Other),
             (r#"{"ms":5,"src":"hook","line":1,"event":"Stop"}"#, What::Hook { line: 1 }),
             (r#"{"ms":5,"src":"hook","event":"Stop","what":"done"}"#, What::Other),
+            (
+                r#"{"ms":5,"src":"transcript","file":"-p/s.jsonl","line":3}"#,
+                What::Record { file: "-p/s.jsonl".into(), line: 3 },
+            ),
+            (r#"{"ms":5,"src":"transcript","line":3}"#, What::Other),
+            (r#"{"ms":5,"src":"sessions","line":2}"#, What::Report { line: 2 }),
             (
                 r#"{"ms":5,"src":"proc-2","what":"start","args":["-p"]}"#,
                 What::Start { process: 2, arguments: vec!["-p".into()], reference: None },

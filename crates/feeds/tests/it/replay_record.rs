@@ -89,6 +89,7 @@ fn what_is_recorded_is_what_a_replay_reads() {
                 assert_eq!(exit, end.exit);
                 others.push("exit");
             }
+            other => panic!("not recorded: {other:?}"),
         }
     }
     assert_eq!(lines, ["got one", "last"]);

@@ -75,7 +75,7 @@ impl Redact for SessionStarted {
 }
 
 /// `session.updated`: something about the session changed; only what changed is set.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SessionUpdated {
     /// Working directory.

@@ -69,6 +69,28 @@ pub struct TurnEnded {
     pub prompts: Vec<String>,
 }
 
+impl TurnEnded {
+    /// The end of a turn of which nothing more is known.
+    pub fn new(turn: TurnId, outcome: TurnOutcome) -> Self {
+        Self {
+            turn,
+            outcome,
+            error: None,
+            stop_reason: None,
+            raw: None,
+            status: None,
+            message: None,
+            usage: None,
+            cost_usd: None,
+            cost_total_usd: None,
+            duration_ms: None,
+            rounds: None,
+            background: 0,
+            prompts: Vec::new(),
+        }
+    }
+}
+
 impl Redact for TurnEnded {
     fn redact(&mut self) {
         self.message.redact();

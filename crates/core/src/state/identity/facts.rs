@@ -16,7 +16,7 @@ impl Intake<'_> {
         match self.note(&data) {
             Some(changed) => self.news(SessionUpdated { title: data.title, ..changed }),
             None if data.title.is_some() => {
-                self.news(SessionUpdated { title: data.title, ..none() })
+                self.news(SessionUpdated { title: data.title, ..SessionUpdated::default() })
             }
             None => Answer::Confirms(Seq(0)),
         }
@@ -61,7 +61,7 @@ impl Intake<'_> {
     /// replaced by an absent one.
     pub(crate) fn note(&mut self, update: &SessionUpdated) -> Option<SessionUpdated> {
         let state = &mut self.record.state;
-        let mut changed = none();
+        let mut changed = SessionUpdated::default();
         take(&mut state.cwd, update.cwd.as_ref(), &mut changed.cwd);
         take(&mut state.model, update.model.as_ref(), &mut changed.model);
         take(&mut state.version, update.version.as_ref(), &mut changed.version);
@@ -79,7 +79,7 @@ impl Intake<'_> {
             state.parent = Some(Link { id: parent.clone(), how: state.source });
             changed.parent = Some(parent.clone());
         }
-        (changed != none()).then_some(changed)
+        (changed != SessionUpdated::default()).then_some(changed)
     }
 }
 
@@ -100,22 +100,6 @@ pub(crate) fn update_of(data: &SessionStarted) -> SessionUpdated {
         version: data.version.clone(),
         mode: data.mode,
         parent: data.parent.clone(),
-        ..none()
-    }
-}
-
-/// An update of nothing.
-pub(crate) fn none() -> SessionUpdated {
-    SessionUpdated {
-        cwd: None,
-        model: None,
-        title: None,
-        permission_mode: None,
-        branch: None,
-        version: None,
-        entrypoint: None,
-        mode: None,
-        parent: None,
-        process: None,
+        ..SessionUpdated::default()
     }
 }

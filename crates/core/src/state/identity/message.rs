@@ -158,8 +158,9 @@ impl Intake<'_> {
         self.news(body)
     }
 
-    /// True where a message of this feed shows that the agent is at work just now.
+    /// True where a message of this feed shows that the agent was at work at its time: hooks tell of messages when
+    /// they please, a record carries the time it was made.
     pub(crate) fn speaks_live(&self) -> bool {
-        self.trust == Trust::Authoritative
+        self.trust != Trust::Reported
     }
 }

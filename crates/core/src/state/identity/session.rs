@@ -14,9 +14,9 @@ use crate::state::claims::Claims;
 use crate::state::identity::facts::update_of;
 use crate::state::identity::request::WITHDRAWN;
 use crate::state::intake::Intake;
-use crate::state::ledger::Start;
+use crate::state::ledger::{Sighting, Start};
 use crate::state::rules::SKEW;
-use crate::state::stamp::{Sign, keep_later};
+use crate::state::stamp::{SeenBy, Sign, keep_later};
 
 /// The start that a source without a process means began at most so long after the session was seen.
 const DISCOVERED: jiff::SignedDuration = jiff::SignedDuration::from_secs(10);
@@ -35,8 +35,7 @@ impl Intake<'_> {
             process: self.process,
         };
         let seq = self.conclude("discovered", Scope::Main, started);
-        let mut began = self.sighting(seq);
-        began.by = crate::state::stamp::SeenBy::default();
+        let began = Sighting { by: SeenBy::default(), ..self.sighting(seq) };
         self.add_start(Start {
             process: self.process,
             source: StartSource::Discovered,
@@ -49,6 +48,31 @@ impl Intake<'_> {
         if self.process.is_some() {
             self.record.state.process = self.process;
         }
+    }
+
+    /// The session is open in `process`, whose own word says so: as a start of which the process was not known, or
+    /// besides the processes that are known.
+    pub(crate) fn is_open_in(&mut self, process: Option<ProcessRef>) {
+        let open = |start: &Start| start.ended.is_none();
+        let starts = &mut self.ledger_mut().starts;
+        if process.is_none() || starts.iter().any(|it| open(it) && same(it.process, process)) {
+            return;
+        }
+        if let Some(start) = starts.iter_mut().rfind(|it| open(it) && it.process.is_none()) {
+            start.process = process;
+        } else {
+            let began = Sighting { by: SeenBy::default(), ..self.sighting(Seq(0)) };
+            self.add_start(Start {
+                process,
+                source: StartSource::Discovered,
+                began,
+                ended: None,
+                reason: None,
+                said_over: None,
+                next: None,
+            });
+        }
+        self.record.state.process = process;
     }
 
     fn add_start(&mut self, start: Start) {
@@ -161,6 +185,7 @@ impl Intake<'_> {
         start.ended = Some(ended);
         start.reason = Some(reason);
         self.close_watch();
+        self.forget_word(self.record.ledger.starts[index].process);
         answer
     }
 
@@ -262,6 +287,7 @@ impl Intake<'_> {
         start.ended = Some(ended);
         start.reason = Some(reason);
         start.next = Some(next);
+        self.forget_word(Some(process));
         self.close_watch();
     }
 }

@@ -157,7 +157,7 @@ impl Intake<'_> {
             }
             let id = turn.id.clone();
             let what = format!("lost/{id}");
-            let seq = self.conclude(&what, Scope::Main, lost(id));
+            let seq = self.conclude(&what, Scope::Main, TurnEnded::new(id, TurnOutcome::Lost));
             let ended = self.sighting(seq);
             let turn = &mut self.ledger_mut().turns[index];
             turn.ended = Some(ended);
@@ -238,24 +238,5 @@ impl Intake<'_> {
         let ended = Some(self.sighting(answer.seq()));
         self.add_turn(id.clone(), None, ended);
         (answer, id)
-    }
-}
-
-fn lost(turn: TurnId) -> TurnEnded {
-    TurnEnded {
-        turn,
-        outcome: TurnOutcome::Lost,
-        error: None,
-        stop_reason: None,
-        raw: None,
-        status: None,
-        message: None,
-        usage: None,
-        cost_usd: None,
-        cost_total_usd: None,
-        duration_ms: None,
-        rounds: None,
-        background: 0,
-        prompts: Vec::new(),
     }
 }

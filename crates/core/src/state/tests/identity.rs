@@ -479,7 +479,7 @@ fn a_prompt_that_no_stream_tells_is_told_by_the_hook() {
 fn what_is_evidence_only_does_not_keep_a_value_from_being_told() {
     let update = |mode: &str| SessionUpdated {
         permission_mode: Some(mode.into()),
-        ..crate::state::identity::facts::none()
+        ..SessionUpdated::default()
     };
     let mut bench = opened();
     bench.hook(draft(200, update("plan")).quiet());
@@ -494,7 +494,7 @@ fn a_mode_that_a_hook_saw_a_moment_ago_never_replaces_the_streams() {
     let update = |mode: &str| SessionUpdated {
         permission_mode: Some(mode.into()),
         title: Some(Content::withheld(9)),
-        ..crate::state::identity::facts::none()
+        ..SessionUpdated::default()
     };
     let mut bench = opened();
     bench.hook(draft(150, update("plan")));

@@ -11,7 +11,6 @@ use linelamp_core::id::{PromptId, SessionKey};
 use linelamp_core::process::ProcessRef;
 
 use super::payload::Payload;
-use super::session::unchanged;
 use crate::claude_code::private::Private;
 use crate::claude_code::{ClaudeCode, ignored};
 use crate::json::{Raw, is_clean};
@@ -67,7 +66,7 @@ impl Outbox<'_> {
             return;
         }
         let began = self.out.get(first).is_some_and(|d| matches!(d.body, Body::SessionStarted(_)));
-        let update = SessionUpdated { permission_mode, ..unchanged() };
+        let update = SessionUpdated { permission_mode, ..SessionUpdated::default() };
         let draft = Draft { body: update.into(), ..self.template.clone() };
         self.out.insert(first + usize::from(began), draft);
     }

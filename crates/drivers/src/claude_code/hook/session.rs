@@ -32,7 +32,7 @@ impl HookDecoder {
             process,
         });
         if let Some(title) = self.private.text(title) {
-            out.main(SessionUpdated { title: Some(title), ..unchanged() });
+            out.main(SessionUpdated { title: Some(title), ..SessionUpdated::default() });
         }
         Decoded::Understood
     }
@@ -52,13 +52,13 @@ impl HookDecoder {
 
     pub(super) fn model_switched(payload: &Payload<'_>, out: &mut Outbox<'_>) -> Decoded {
         let [model] = payload.fields(&["to_model"]);
-        out.main(SessionUpdated { model: owned(model), ..unchanged() });
+        out.main(SessionUpdated { model: owned(model), ..SessionUpdated::default() });
         Decoded::Understood
     }
 
     pub(super) fn cwd_changed(payload: &Payload<'_>, out: &mut Outbox<'_>) -> Decoded {
         let [cwd] = payload.fields(&["new_cwd"]);
-        out.main(SessionUpdated { cwd: owned(cwd.or(payload.cwd)), ..unchanged() });
+        out.main(SessionUpdated { cwd: owned(cwd.or(payload.cwd)), ..SessionUpdated::default() });
         Decoded::Understood
     }
 
@@ -114,19 +114,4 @@ fn entrypoint(context: &HookContext) -> (Option<String>, Option<RunMode>) {
         _ => RunMode::Hosted,
     };
     (Some(word.clone()), Some(mode))
-}
-
-pub(super) fn unchanged() -> SessionUpdated {
-    SessionUpdated {
-        cwd: None,
-        model: None,
-        title: None,
-        permission_mode: None,
-        branch: None,
-        version: None,
-        entrypoint: None,
-        mode: None,
-        parent: None,
-        process: None,
-    }
 }

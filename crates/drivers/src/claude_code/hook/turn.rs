@@ -1,5 +1,6 @@
 //! Payloads about turns and subagents.
 
+use linelamp_core::Ending;
 use linelamp_core::driver::Decoded;
 use linelamp_core::event::{
     ApiFailed, BlockKind, MessageCompleted, Role, RunningTask, SessionUpdated, SubagentEnded,
@@ -10,7 +11,6 @@ use linelamp_core::id::{MessageId, ScopeId, TaskId, TurnId};
 
 use super::decoder::{HookDecoder, Outbox};
 use super::payload::Payload;
-use super::session::unchanged;
 use crate::claude_code::word;
 use crate::json::Raw;
 
@@ -30,7 +30,7 @@ impl HookDecoder {
         out.main(SessionUpdated {
             cwd: payload.cwd.and_then(Raw::id).map(Into::into),
             title: self.private.text(title),
-            ..unchanged()
+            ..SessionUpdated::default()
         });
         let turn = turn(payload);
         out.main(TurnStarted {
@@ -74,6 +74,7 @@ impl HookDecoder {
         }
         let draft = out.main(TurnEnded { background, ..ended(payload, TurnOutcome::Completed) });
         draft.hints.running_agents = tasks.map(|_| count(agents));
+        draft.hints.ending = Ending::Announced;
         Decoded::Understood
     }
 
@@ -135,22 +136,7 @@ fn turn(payload: &Payload<'_>) -> TurnId {
 }
 
 fn ended(payload: &Payload<'_>, outcome: TurnOutcome) -> TurnEnded {
-    TurnEnded {
-        turn: turn(payload),
-        outcome,
-        error: None,
-        stop_reason: None,
-        raw: None,
-        status: None,
-        message: None,
-        usage: None,
-        cost_usd: None,
-        cost_total_usd: None,
-        duration_ms: None,
-        rounds: None,
-        background: 0,
-        prompts: Vec::new(),
-    }
+    TurnEnded::new(turn(payload), outcome)
 }
 
 /// An entry of `background_tasks` that runs; without a status it does.

@@ -9,7 +9,7 @@ use linelamp_core::id::MessageId;
 use super::block::Place;
 use super::decoder::StreamDecoder;
 use super::head::Head;
-use super::result::tokens;
+use crate::claude_code::word::tokens;
 use crate::json::Raw;
 
 impl StreamDecoder {

@@ -2,16 +2,14 @@
 
 use linelamp_core::driver::Decoded;
 use linelamp_core::event::{
-    ApiFailed, Content, Decision, ErrorKind, Scope, TurnEnded, TurnOrigin, TurnOutcome,
-    TurnStarted, Usage,
+    ApiFailed, Content, Decision, ErrorKind, Scope, TurnEnded, TurnOrigin, TurnOutcome, TurnStarted,
 };
-use linelamp_core::id::TurnId;
 
 use super::cost;
 use super::decoder::StreamDecoder;
 use super::head::Head;
 use super::outcome::{Verdict, outcome};
-use crate::claude_code::word;
+use crate::claude_code::word::{self, tokens};
 use crate::json::Raw;
 
 impl StreamDecoder {
@@ -161,7 +159,8 @@ impl StreamDecoder {
         self.finish_blocks();
         self.end_compaction();
         let Some(turn) = self.turns.open.take() else { return };
-        let mut ended = ended_without_result(turn.id, outcome, raw, self.tasks.background());
+        let background = self.tasks.background();
+        let mut ended = TurnEnded { raw, background, ..TurnEnded::new(turn.id, outcome) };
         ended.prompts = self.settle_prompts(None, None, None, false);
         let agents = self.tasks.running_agents();
         self.outlet.main(ended).hints.running_agents = Some(agents);
@@ -235,42 +234,4 @@ impl StreamDecoder {
         }
         self.outlet.emit(scope, ApiFailed { error, status, resets_at, message: text });
     }
-}
-
-/// The end of a turn of which nothing but the outcome is known.
-pub(super) fn ended_without_result(
-    turn: TurnId,
-    outcome: TurnOutcome,
-    raw: Option<String>,
-    background: u32,
-) -> TurnEnded {
-    TurnEnded {
-        turn,
-        outcome,
-        error: None,
-        stop_reason: None,
-        raw,
-        status: None,
-        message: None,
-        usage: None,
-        cost_usd: None,
-        cost_total_usd: None,
-        duration_ms: None,
-        rounds: None,
-        background,
-        prompts: Vec::new(),
-    }
-}
-
-/// Tokens as the API counts them.
-pub(super) fn tokens(usage: Raw<'_>) -> Option<Usage> {
-    let [input, output, cache_read, cache_creation] = usage
-        .fields(&[
-            "input_tokens",
-            "output_tokens",
-            "cache_read_input_tokens",
-            "cache_creation_input_tokens",
-        ])?
-        .map(|value| value.and_then(Raw::u64));
-    Some(Usage { input, output, cache_read, cache_creation })
 }

@@ -43,9 +43,9 @@ struct Init {
 }
 
 impl StreamDecoder {
-    /// Learns the session's name from a line. Only lines of a running conversation name a session:
-    /// with `--continue` what comes before carries an id that is thrown away, and after `/clear`
-    /// the new id counts from the next `init`.
+    /// Learns the session's name from a line. Unless the arguments say otherwise only lines of a running
+    /// conversation name a session: with `--continue` what comes before carries an id that is thrown away,
+    /// and after `/clear` the new id counts from the next `init`.
     pub(super) fn follow_session(&mut self, head: &Head<'_>) {
         let Some(id) = head.session.filter(|id| !id.is_null()) else {
             if self.outlet.session().is_none() && self.sessions.previous.is_none() {
@@ -63,7 +63,11 @@ impl StreamDecoder {
                     self.sessions.previous.is_none()
                 }
                 b"result" => true,
-                b"system" => head.subtype() == b"init",
+                b"system" => {
+                    let first = self.sessions.previous.is_none();
+                    head.subtype() == b"init"
+                        || (first && self.sessions.arguments.is_named_at_once())
+                }
                 _ => false,
             };
             let left = self.sessions.previous.as_ref().is_some_and(|left| id.is(left.as_str()));
@@ -168,14 +172,14 @@ impl StreamDecoder {
     pub(super) fn init(&mut self, head: &Head<'_>) -> Decoded {
         let init = read_init(head);
         let sessions = &mut self.sessions;
-        let mut update = empty_update();
+        let mut update = SessionUpdated::default();
         changed(&mut sessions.cwd, init.cwd, &mut update.cwd);
         changed(&mut sessions.model, init.model, &mut update.model);
         changed(&mut sessions.version, init.version, &mut update.version);
         if sessions.mode.is_none() {
             changed(&mut sessions.mode, init.mode.clone(), &mut update.permission_mode);
         }
-        if update != empty_update() {
+        if update != SessionUpdated::default() {
             self.outlet.main(update);
         }
         if let Some(mode) = init.mode {
@@ -192,14 +196,14 @@ impl StreamDecoder {
                 self.outlet.main(ModeChanged { mode, from: Some(before) });
             } else {
                 let permission_mode = Some(mode);
-                self.outlet.main(SessionUpdated { permission_mode, ..empty_update() });
+                self.outlet.main(SessionUpdated { permission_mode, ..SessionUpdated::default() });
             }
         }
     }
 
     /// The model is `model` now.
     pub(super) fn model_is(&mut self, model: String) {
-        let mut update = empty_update();
+        let mut update = SessionUpdated::default();
         changed(&mut self.sessions.model, Some(model), &mut update.model);
         if update.model.is_some() {
             self.outlet.main(update);
@@ -225,23 +229,8 @@ impl StreamDecoder {
     pub(super) fn title_changed(&mut self, head: &Head<'_>) -> Decoded {
         let [title] = head.fields(&["title"]);
         let title = self.private.text(title);
-        self.outlet.main(SessionUpdated { title, ..empty_update() });
+        self.outlet.main(SessionUpdated { title, ..SessionUpdated::default() });
         Decoded::Understood
-    }
-}
-
-pub(super) fn empty_update() -> SessionUpdated {
-    SessionUpdated {
-        cwd: None,
-        model: None,
-        title: None,
-        permission_mode: None,
-        branch: None,
-        version: None,
-        entrypoint: None,
-        mode: None,
-        parent: None,
-        process: None,
     }
 }
 

@@ -1,0 +1,134 @@
+//! What processes keep saying of themselves.
+//!
+//! An event tells of a moment; a status file tells of a state, which holds until the file says something else. So
+//! the word of a process outlasts what others saw before it, and what they saw of the same change a little
+//! earlier: that a turn's end was announced does not end it while the process says that it works.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::event::{ReportedStatus, Status, Trust, WaitingFor};
+use crate::process::ProcessRef;
+use crate::state::SessionRecord;
+use crate::state::bound;
+use crate::state::intake::Intake;
+use crate::state::ledger::Settled;
+use crate::state::rules::LIMITS;
+use crate::state::stamp::{Sign, Stamp};
+use crate::state::verdict::{Reason, Verdict, after, bring_forward};
+
+/// The state one process says it is in.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Word {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    process: Option<ProcessRef>,
+    #[serde(flatten)]
+    pub(crate) stamp: Stamp,
+    status: ReportedStatus,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    waiting_for: Option<WaitingFor>,
+}
+
+impl Word {
+    pub(crate) fn status(&self) -> Status {
+        match self.status {
+            ReportedStatus::Waiting => self.waiting_for.unwrap_or(WaitingFor::Permission).status(),
+            ReportedStatus::Busy => Status::Working,
+            _ => Status::Idle,
+        }
+    }
+}
+
+impl Intake<'_> {
+    /// The process says that it is in another state.
+    pub(crate) fn keep_word(&mut self, status: ReportedStatus, waiting_for: Option<WaitingFor>) {
+        let (process, at) = (self.process, self.at);
+        self.is_open_in(process);
+        let sign = match status {
+            ReportedStatus::Busy => Sign::SaysBusy,
+            ReportedStatus::Waiting => Sign::SaysWaiting,
+            _ => Sign::SaysIdle,
+        };
+        let stamp = self.stamp(sign);
+        let words = &mut self.record.evidence.words;
+        let known = words.iter().position(|word| word.process == process);
+        if known.is_some_and(|known| !stamp.is_after(&words[known].stamp)) {
+            return;
+        }
+        known.map(|known| words.remove(known));
+        if status != ReportedStatus::Unknown {
+            let word = Word { process, stamp, status, waiting_for };
+            bound::push(words, bound::STARTS, word, |_| true);
+        }
+        if status == ReportedStatus::Idle && !self.overshadowed {
+            // While a dialog is open a process says that it waits.
+            self.settle_requests("status", Settled::UNSEEN, |request| {
+                request.scope.is_main() && request.opened.at < at
+            });
+        }
+    }
+
+    /// The process has left the session: its word counts no more.
+    pub(crate) fn forget_word(&mut self, process: Option<ProcessRef>) {
+        let lone = self.record.evidence.words.len() <= 1;
+        self.record
+            .evidence
+            .words
+            .retain(|word| word.process != process && !(lone && process.is_none()));
+    }
+}
+
+impl SessionRecord {
+    /// The word that counts: of several processes whoever waits, else whoever works.
+    pub(crate) fn word(&self, now: Timestamp) -> Option<&Word> {
+        if self.least_trust(now) == Trust::Authoritative {
+            return None;
+        }
+        let rank = |word: &&Word| {
+            (word.status == ReportedStatus::Waiting, word.status == ReportedStatus::Busy)
+        };
+        let past = self.past();
+        let words = self.evidence.words.iter();
+        words
+            .filter(|word| past.is_none_or(|past| word.stamp.at > past))
+            .max_by_key(|word| (rank(word), word.stamp.at, word.stamp.order))
+    }
+
+    /// Lets the word of the process decide, where it does. Gives true if it did.
+    ///
+    /// What others have seen since is in its word a moment later, or never was: a prompt that a hook refused, a
+    /// dialog that nobody was shown. A turn that is over for others may still be held up. If the process does not
+    /// follow in time it is not believed.
+    pub(crate) fn heed_word(&self, now: Timestamp, verdict: &mut Verdict) -> bool {
+        let Some(word) = self.word(now) else { return false };
+        let waits = verdict.waiting_for.is_some();
+        if let Some(reason) = verdict.because.filter(|reason| reason.at > word.stamp.at) {
+            let holds_up = match word.status {
+                ReportedStatus::Busy => !waits,
+                ReportedStatus::Waiting => true,
+                _ => false,
+            };
+            let until = after(reason.at, if holds_up { LIMITS.believed } else { LIMITS.following });
+            if now >= until {
+                return false;
+            }
+            bring_forward(&mut verdict.due, until);
+        } else if waits && word.status == ReportedStatus::Busy {
+            return false;
+        }
+        let status = word.status();
+        if verdict.status == status || (waits && word.status == ReportedStatus::Waiting) {
+            return true;
+        }
+        verdict.status = status;
+        verdict.waiting_for = match word.status {
+            ReportedStatus::Waiting => Some(word.waiting_for.unwrap_or(WaitingFor::Permission)),
+            _ => None,
+        };
+        if status != Status::Working {
+            verdict.activity = None;
+        }
+        verdict.because = Some(Reason::word(&word.stamp));
+        true
+    }
+}
