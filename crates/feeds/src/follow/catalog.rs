@@ -96,6 +96,12 @@ impl Catalog {
         }
     }
 
+    /// No more folders than this are watched.
+    #[cfg(all(test, unix))]
+    pub(super) fn limit_watches(&mut self, most: usize) {
+        self.watch.limit(most);
+    }
+
     /// Where what the system says is kept.
     pub(super) fn ears(&self) -> &Arc<Ears> {
         self.watch.ears()
@@ -243,6 +249,15 @@ impl Catalog {
                 Batch::default()
             }
         };
+        if batch.is_news
+            && let Some(folder) = path.parent()
+        {
+            // Never at the cost of a root, in which new folders show.
+            for root in &self.roots {
+                self.watch.prefer(&root.path, now.instant);
+            }
+            self.watch.prefer(folder, now.instant);
+        }
         self.open = self.open + usize::from(file.is_open()) - usize::from(was_open);
         if gone {
             self.files.remove(path);

@@ -29,8 +29,12 @@ use crate::ingest::Ledger;
 const POLL: Duration = Duration::from_secs(2);
 /// How often what is likely to change is looked at, although the system would tell.
 const RECONCILE: Duration = Duration::from_secs(10);
-/// How often everything is looked at, in steps of [`RECONCILE`].
-const ALL_EVERY: u32 = 6;
+/// How often everything is looked at; where the system refuses to tell, at every [`RECONCILE`].
+const ALL_EVERY: Duration = Duration::from_secs(60);
+/// After a look the feed rests so many times as long as it took: looking takes a third of a percent of a core at most.
+const REST: u32 = 300;
+/// It never rests longer than this.
+const LONGEST_REST: Duration = Duration::from_secs(60);
 /// How long to wait before a store is asked again.
 const ASK_AGAIN: Duration = Duration::from_millis(200);
 
@@ -80,6 +84,8 @@ impl Feed for TranscriptFeed {
                 due: VecDeque::new(),
                 needs_polling: true,
                 is_refused: false,
+                rests_until: Instant::now(),
+                next_all: Instant::now() + ALL_EVERY,
             };
             tokio::select! {
                 () = cancel.cancelled() => Ok(()),
@@ -146,6 +152,10 @@ struct Follower {
     due: VecDeque<PathBuf>,
     needs_polling: bool,
     is_refused: bool,
+    /// No look before this.
+    rests_until: Instant,
+    /// When everything is to be looked at again.
+    next_all: Instant,
 }
 
 impl Follower {
@@ -157,7 +167,6 @@ impl Follower {
         poll.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut reconcile = interval_at(now + RECONCILE, RECONCILE);
         reconcile.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut round = 0;
         let ears = Arc::clone(&self.ears);
         loop {
             let found = tokio::select! {
@@ -175,14 +184,13 @@ impl Follower {
                     if !self.needs_polling {
                         continue;
                     }
-                    self.on_disk(|catalog, now| catalog.look(Look::Unwatched, now)).await?
+                    self.look(Look::Unwatched).await?
                 }
                 _ = reconcile.tick() => {
-                    round += 1;
-                    let is_all = self.is_refused || round % ALL_EVERY == 0;
+                    let is_all = self.is_refused || Instant::now() >= self.next_all;
                     let which = if is_all { Look::All } else { Look::Lively };
                     self.tidy().await?;
-                    self.on_disk(move |catalog, now| catalog.look(which, now)).await?
+                    self.look(which).await?
                 }
                 () = std::future::ready(()), if !self.due.is_empty() => Vec::new(),
             };
@@ -209,6 +217,21 @@ impl Follower {
             }
             sleep(ASK_AGAIN).await;
         }
+    }
+
+    /// Looks, unless it is too soon for that.
+    async fn look(&mut self, which: Look) -> Result<Vec<PathBuf>, Stop> {
+        let began = Instant::now();
+        if began < self.rests_until {
+            return Ok(Vec::new());
+        }
+        let found = self.on_disk(move |catalog, now| catalog.look(which, now)).await?;
+        let ended = Instant::now();
+        if which == Look::All {
+            self.next_all = ended + ALL_EVERY;
+        }
+        self.rests_until = ended + (ended - began).saturating_mul(REST).min(LONGEST_REST);
+        Ok(found)
     }
 
     /// Reads on in files, in a session's own before those of its subagents.

@@ -101,6 +101,8 @@ pub(super) struct Batch {
     pub(super) before: Option<Place>,
     /// There is more to read.
     pub(super) more: bool,
+    /// The file has grown since somebody looked.
+    pub(super) is_news: bool,
 }
 
 /// A place in a file to go back to.
@@ -215,7 +217,8 @@ impl Followed {
             self.saved = offset;
         }
         means.stats.drafts.add(drafts.len() as u64);
-        Ok(Batch { drafts, cursor, before: Some(before), more })
+        let is_news = offset > self.past_end && self.tail != before.tail;
+        Ok(Batch { drafts, cursor, before: Some(before), more, is_news })
     }
 
     /// Goes back to a place whose batch was refused.

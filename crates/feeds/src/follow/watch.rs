@@ -5,7 +5,7 @@
 //! not watched is for its owner to look at now and then; the user is told once why, and what would help. What
 //! is heard is kept in [`Ears`]: a bounded set of paths, or «more than I could keep, look at everything».
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -55,7 +55,9 @@ pub(super) struct Watch {
     ears: Arc<Ears>,
     make: Make,
     backend: Option<Box<dyn Backend>>,
-    folders: HashSet<PathBuf>,
+    /// With the time when something was last heard of each, or read in it.
+    folders: HashMap<PathBuf, Instant>,
+    most: usize,
     not_before: Option<Instant>,
     has_warned: bool,
 }
@@ -67,7 +69,8 @@ impl Watch {
             ears: Arc::default(),
             make,
             backend: None,
-            folders: HashSet::new(),
+            folders: HashMap::new(),
+            most: MOST,
             not_before: None,
             has_warned: false,
         }
@@ -85,7 +88,7 @@ impl Watch {
 
     /// True if the folder is watched.
     pub(super) fn has(&self, folder: &Path) -> bool {
-        self.folders.contains(folder)
+        self.folders.contains_key(folder)
     }
 
     /// True if the system refused a folder and was not asked again since.
@@ -95,16 +98,16 @@ impl Watch {
 
     /// Watches the folder if the system lets us. False if somebody has to look at it.
     pub(super) fn add(&mut self, folder: &Path, now: Instant) -> bool {
-        if self.folders.contains(folder) {
+        if self.folders.contains_key(folder) {
             return true;
         }
-        if self.folders.len() >= MOST || self.not_before.is_some_and(|then| now < then) {
+        if self.folders.len() >= self.most || self.not_before.is_some_and(|then| now < then) {
             return false;
         }
         match self.ask(folder) {
             Ok(()) => {
                 self.not_before = None;
-                self.folders.insert(folder.to_owned());
+                self.folders.insert(folder.to_owned(), now);
                 true
             }
             Err(Refusal::Gone) => false,
@@ -116,9 +119,28 @@ impl Watch {
         }
     }
 
+    /// Something happened in the folder: it is watched rather than the one of which nothing was heard for longest.
+    pub(super) fn prefer(&mut self, folder: &Path, now: Instant) {
+        if let Some(heard) = self.folders.get_mut(folder) {
+            *heard = now;
+        } else if self.folders.len() >= self.most
+            && let Some(oldest) = self.folders.iter().min_by_key(|(_, heard)| **heard)
+        {
+            let oldest = oldest.0.clone();
+            self.forget(&oldest);
+            self.add(folder, now);
+        }
+    }
+
+    /// No more folders than this are watched.
+    #[cfg(all(test, unix))]
+    pub(super) fn limit(&mut self, most: usize) {
+        self.most = most;
+    }
+
     /// The folder is gone, or is no longer the one that was watched.
     pub(super) fn forget(&mut self, folder: &Path) {
-        if self.folders.remove(folder)
+        if self.folders.remove(folder).is_some()
             && let Some(backend) = &mut self.backend
         {
             backend.forget(folder);

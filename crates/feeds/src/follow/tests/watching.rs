@@ -54,6 +54,35 @@ fn watches_are_asked_for_again_after_a_while() {
 }
 
 #[test]
+fn where_not_every_folder_can_be_watched_those_are_in_which_something_happens() {
+    let mut scene = Scene::new();
+    for name in ["p/a.jsonl", "q/b.jsonl", "r/c.jsonl"] {
+        scene.append(name, say("one"));
+    }
+    scene.catalog.limit_watches(3);
+    scene.begin();
+    let unwatched = |scene: &Scene| {
+        let watched = lock(&scene.quiet.watched).clone();
+        assert_eq!(watched.len(), 3, "the root and two more");
+        assert!(watched.contains(&scene.path("")), "{watched:?}");
+        let names = ["p", "q", "r"];
+        names.into_iter().find(|name| !watched.contains(&scene.path(name))).expect("one is left")
+    };
+    for _ in 0..2 {
+        let name = unwatched(&scene);
+        let file = match name {
+            "p" => "p/a.jsonl",
+            "q" => "q/b.jsonl",
+            _ => "r/c.jsonl",
+        };
+        scene.pass(SECOND);
+        scene.append(file, say("two"));
+        assert_eq!(scene.look(Look::Unwatched).len(), 1);
+        assert_ne!(unwatched(&scene), name);
+    }
+}
+
+#[test]
 fn after_an_overflow_everything_is_looked_at() {
     let mut scene = Scene::new();
     scene.append("p/a.jsonl", say("one"));
