@@ -35,7 +35,7 @@ const LIVELY: Duration = Duration::from_secs(60 * 60);
 const COARSE: Duration = Duration::from_secs(2);
 
 /// A decoder that had nothing to do for so long is given up.
-const QUIET: Duration = Duration::from_secs(10 * 60);
+const QUIET: Duration = Duration::from_secs(60 * 60);
 /// With more decoders than this, half of them are given up.
 const MOST_OPEN: usize = 256;
 
@@ -127,7 +127,7 @@ impl Catalog {
         // The newest first: there may be more than the system lets us watch.
         let mut folders: Vec<_> = self.folders.iter().collect();
         folders.sort_by_key(|(_, folder)| {
-            (folder.depth > 1, folder.modified.is_some(), std::cmp::Reverse(folder.modified))
+            (folder.depth.min(2), folder.modified.is_some(), std::cmp::Reverse(folder.modified))
         });
         let folders: Vec<_> = folders.into_iter().map(|(path, _)| path.clone()).collect();
         for folder in folders {

@@ -1,8 +1,9 @@
 //! One session file: from its bytes to drafts and a cursor.
 //!
 //! No file is kept open, and the decoder is made when there is something to decode and given up when the
-//! file has been quiet: ten thousand files cost no more than their names. Each reading checks that the file
-//! is still the one that was read before.
+//! file has been quiet: ten thousand files cost no more than their names. A decoder that is made in the middle
+//! of a file is shown what stands right before, so that it knows what the next line is about. Each reading
+//! checks that the file is still the one that was read before.
 
 use std::fs::{File, Metadata};
 use std::io;
@@ -29,7 +30,7 @@ pub(super) const PREFIX: &str = "transcript/";
 /// So much of a file is read in one go; a longer line is still read whole.
 const BUDGET: u64 = 1 << 20;
 
-/// So much of a file that was not seen before tells how things stand.
+/// So much of a file that was not seen before tells how things stand, or what a line is about.
 const PAST: u64 = 256 << 10;
 
 /// A cursor is worth writing down for so many bytes even if nothing came of them.
@@ -104,6 +105,10 @@ pub(super) struct Batch {
     /// The file has grown since somebody looked.
     pub(super) is_news: bool,
 }
+
+/// A decoder panicked.
+#[derive(Clone, Copy, Debug)]
+struct Panicked;
 
 /// A place in a file to go back to.
 #[derive(Clone, Copy, Debug)]
@@ -200,6 +205,9 @@ impl Followed {
         self.size = metadata.len();
         self.modified = modified(&metadata);
         let before = Place { tail: self.tail, print: self.print };
+        if self.decoder.is_none() && metadata.len() > self.tail.offset() {
+            self.prime(path, &mut file, means, now)?;
+        }
         let (drafts, more) = self.read_lines(path, &mut file, means, now)?;
         self.used = now.instant;
         if self.tail != before.tail || self.print.is_none() {
@@ -304,6 +312,39 @@ impl Followed {
         Ok(true)
     }
 
+    /// Shows a new decoder what stands before the place it begins at; what it makes of that was told before.
+    fn prime(
+        &mut self,
+        path: &Path,
+        file: &mut File,
+        means: &mut Means,
+        now: Now,
+    ) -> io::Result<()> {
+        let end = self.tail.offset();
+        if end == 0 || end < self.past_end {
+            return Ok(());
+        }
+        let mut buffer = std::mem::take(&mut means.buffer);
+        let mut tail = Tail::at(tail_start(file, &mut buffer, end, PAST)?);
+        let mut drafts = Vec::new();
+        let budget = end - tail.offset();
+        let shown = tail.read(file, &mut buffer, budget, |range, line| {
+            if let Line::Whole(bytes) = line
+                && range.end <= end
+                && !bytes.trim_ascii().is_empty()
+            {
+                let raw = Raw::Record { bytes, is_past: true };
+                // Lines it dies of were counted when they were read.
+                if self.push(raw, &mut drafts, means, now).is_err() {
+                    tracing::debug!(file = %path.display(), "decoder failed on what stood before");
+                }
+                drafts.clear();
+            }
+        });
+        means.buffer = buffer;
+        shown.map(drop)
+    }
+
     fn read_lines(
         &mut self,
         path: &Path,
@@ -348,38 +389,48 @@ impl Followed {
         stats.lines.add(1);
         stats.past.add(u64::from(is_past));
         let before = drafts.len();
-        // A decoder that panicked is thrown away, so nobody sees what it left half done.
-        let decoded = catch_unwind(AssertUnwindSafe(|| {
-            let decoder = self.decoder(means)?;
-            Some(decoder.push(raw, now.wall, drafts))
-        }));
-        match decoded {
-            Ok(Some(Decoded::Understood)) => stats.understood.add(1),
-            Ok(Some(Decoded::Ignored) | None) => stats.ignored.add(1),
-            Ok(Some(Decoded::Native)) => stats.native.add(1),
-            Ok(Some(Decoded::Malformed)) => {
+        match self.push(raw, drafts, means, now) {
+            Ok(Decoded::Understood) => stats.understood.add(1),
+            Ok(Decoded::Ignored) => stats.ignored.add(1),
+            Ok(Decoded::Native) => stats.native.add(1),
+            Ok(Decoded::Malformed) => {
                 if matches!(line, Line::Whole(_)) {
                     stats.malformed.add(1);
                     tracing::debug!(file = %path.display(), offset, "a line is no record");
                 }
             }
-            Err(_) => {
+            Err(Panicked) => {
                 stats.panics.add(1);
                 tracing::error!(file = %path.display(), offset, "decoder failed on a line");
-                self.decoder = None;
-                drafts.truncate(before);
             }
         }
         self.name(path, offset, bytes, &mut drafts[before..], now);
     }
 
-    fn decoder(&mut self, means: &Means) -> Option<&mut Box<dyn Decoder>> {
-        if self.decoder.is_none() {
-            let options = DecoderOptions::new(means.reading, means.digester.clone());
-            let options = DecoderOptions { file: Some(self.file.clone()), ..options };
-            self.decoder = self.driver.decoder(Source::Transcript, options);
-        }
-        self.decoder.as_mut()
+    /// Pushes to the decoder, made now if there is none. One that panicked is thrown away with what it made of
+    /// the line, so nobody sees what it left half done.
+    fn push(
+        &mut self,
+        raw: Raw<'_>,
+        drafts: &mut Vec<Draft>,
+        means: &Means,
+        now: Now,
+    ) -> Result<Decoded, Panicked> {
+        let before = drafts.len();
+        let pushed = catch_unwind(AssertUnwindSafe(|| {
+            if self.decoder.is_none() {
+                let options = DecoderOptions::new(means.reading, means.digester.clone());
+                let options = DecoderOptions { file: Some(self.file.clone()), ..options };
+                self.decoder = self.driver.decoder(Source::Transcript, options);
+            }
+            let decoder = self.decoder.as_mut();
+            decoder.map_or(Decoded::Ignored, |decoder| decoder.push(raw, now.wall, drafts))
+        }));
+        pushed.map_err(|_| {
+            self.decoder = None;
+            drafts.truncate(before);
+            Panicked
+        })
     }
 
     /// Gives drafts the ids of their place, the same at every reading, and no time to come.

@@ -81,7 +81,7 @@ fn many_decoders_are_not_kept_open() {
     assert!(scene.catalog.has_many_open());
     scene.catalog.tidy(scene.now);
     assert_eq!(scene.counts().decoders, 128);
-    scene.pass(Duration::from_secs(700));
+    scene.pass(HOUR);
     scene.catalog.tidy(scene.now);
     assert_eq!(scene.counts().decoders, 0, "all are quiet");
     scene.append("p/s7.jsonl", say("more"));

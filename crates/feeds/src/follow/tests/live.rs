@@ -167,7 +167,7 @@ async fn a_restart_tells_what_happened_meanwhile_once() {
     let running = Running::start(&[folder.path()], &keeper);
     running.told("past a/main before").await;
     append(&path, &say("one"));
-    until("one is committed", || keeper.modes().contains(&"a one".to_owned())).await;
+    until("one is committed", || keeper.modes().contains(&"a/main one".to_owned())).await;
     running.stop().await;
     append(&path, &say("two"));
     keeper.broken.store(3, Ordering::SeqCst);
@@ -176,8 +176,12 @@ async fn a_restart_tells_what_happened_meanwhile_once() {
     running.stop().await;
     let running = Running::start(&[folder.path()], &keeper);
     append(&path, &say("three"));
-    running.told("a/main three").await;
-    assert_eq!(*lock(&running.scribe.told), ["a/main three"], "nothing twice");
+    until("three", || keeper.modes().contains(&"a/main three".to_owned())).await;
+    let modes: Vec<_> = keeper.modes().into_iter().filter(|mode| !mode.contains("past")).collect();
+    assert_eq!(modes, ["a/main one", "a/main two", "a/main three"]);
+    let told = lock(&running.scribe.told).clone();
+    let before = ["past a/main before", "past a/main one", "past a/main two"];
+    assert_eq!(told, [&before[..], &["a/main three"]].concat(), "it knows what it is about");
     assert_eq!(keeper.cursors(), 1);
     running.stop().await;
 }
@@ -202,7 +206,7 @@ async fn what_the_store_had_no_room_for_is_read_again_and_stored_once() {
     })
     .await;
     let modes: Vec<_> = keeper.modes().into_iter().filter(|mode| !mode.contains("past")).collect();
-    assert_eq!(modes, ["a one", "a two"]);
+    assert_eq!(modes, ["a/main one", "a/main two"]);
     running.stop().await;
 }
 

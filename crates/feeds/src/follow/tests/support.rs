@@ -15,7 +15,7 @@ use linelamp_core::digest::Digester;
 use linelamp_core::driver::{
     Decoded, Decoder, DecoderOptions, Driver, Raw, Reading, SessionFile, Source,
 };
-use linelamp_core::event::{ModeChanged, Scope};
+use linelamp_core::event::{Body, ModeChanged, Scope};
 use linelamp_core::journal::{Cursor, Entry, Input, Journal, Position};
 use linelamp_core::sink::{BoxError, BoxFuture};
 use linelamp_core::{AgentName, Draft, EventId, SessionKey, Timestamp};
@@ -123,10 +123,7 @@ impl Decoder for ScribeDecoder {
         assert_ne!(text, "panic", "as the line asked for");
         let line = format!("{before}{} {text}", self.name);
         lock(&self.told).push(line.trim_end().to_owned());
-        if text == "nothing" {
-            return Decoded::Ignored;
-        }
-        let mode = ModeChanged { mode: format!("{before}{text}"), from: None };
+        let mode = ModeChanged { mode: line.trim_end().to_owned(), from: None };
         let own = fields.get("at").and_then(Value::as_i64);
         let at = own.and_then(|second| Timestamp::from_second(second).ok()).unwrap_or(at);
         out.push(Draft::new(self.key.clone(), at, mode));
@@ -182,11 +179,11 @@ impl Journal for Keeper {
             kept.cursors.insert(cursor.source.to_string(), cursor.value.to_string());
         }
         for event in &entry.events {
-            if let linelamp_core::Body::ModeChanged(mode) = &event.body
+            if let Body::ModeChanged(mode) = &event.body
                 && !kept.ids.contains(&event.id)
             {
                 kept.ids.push(event.id);
-                kept.modes.push(format!("{} {}", event.session.id, mode.mode));
+                kept.modes.push(mode.mode.clone());
             }
         }
         drop(kept);
@@ -302,7 +299,7 @@ impl Scene {
         self.now.instant += time;
     }
 
-    /// Begins and reads everything there is to read; gives what decoders were told.
+    /// Begins and reads everything there is to read; gives what decoders said of it.
     pub(super) fn begin(&mut self) -> Vec<String> {
         let cursors: Vec<Cursor> = self.cursors.values().cloned().collect();
         let found = self.catalog.begin(marks(&cursors), self.now);
@@ -327,8 +324,13 @@ impl Scene {
     pub(super) fn read(&mut self, mut found: Vec<PathBuf>) -> Vec<String> {
         found.sort();
         found.dedup();
+        let mut said = Vec::new();
         while let Some(path) = found.pop() {
             let batch = self.catalog.read(&path, self.now);
+            said.extend(batch.drafts.into_iter().map(|draft| match draft.body {
+                Body::ModeChanged(mode) => mode.mode,
+                other => panic!("{} is not of these tests", other.kind()),
+            }));
             if let Some(cursor) = batch.cursor {
                 self.cursors.insert(cursor.source.to_string(), cursor);
             }
@@ -336,7 +338,7 @@ impl Scene {
                 found.push(path);
             }
         }
-        std::mem::take(&mut *lock(&self.scribe.told))
+        said
     }
 
     pub(super) fn counts(&self) -> TranscriptCounts {
