@@ -6,6 +6,7 @@ use std::io::Write as _;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use linelamp_drivers::claude_code::settings::wanted;
 use serde_json::Value;
@@ -133,6 +134,14 @@ impl Desk {
         let output = child.wait_with_output().expect("it ends");
         assert!(output.status.success(), "{output:?}");
         assert!(output.stdout.is_empty() && output.stderr.is_empty(), "{output:?}");
+    }
+
+    /// The system tells the start of a process to a hundredth of a second; within that nothing is claimed.
+    fn let_the_clock_tick(&self) {
+        let before = Instant::now();
+        self.sandbox.eventually("another tick of the clock", |_| {
+            (before.elapsed() > Duration::from_millis(50)).then_some(())
+        });
     }
 
     /// An agent that starts, reports one payload and stays. It ends when its input does.
@@ -444,6 +453,7 @@ fn sessions_that_were_started_before_are_told_and_later_ones_are_not() {
     let _daemon = desk.sandbox.daemon();
     let mut early = desk.session("early-one");
     desk.sandbox.eventually("the first session", |sandbox| sandbox.session("early-one"));
+    desk.let_the_clock_tick();
     desk.ok(&["install"]);
     let (_, told) = desk.status(&[]);
     assert!(told.contains("  installed\n"), "{told}");
@@ -467,6 +477,7 @@ fn a_session_that_should_report_and_does_not_is_told() {
     let desk = Desk::new();
     let _daemon = desk.sandbox.daemon();
     desk.ok(&["install"]);
+    desk.let_the_clock_tick();
     // The wrapper sees it; no hook of it ever comes.
     desk.agent(
         "if [ \"$1\" = --version ]; then echo 2.1.332; exit; fi\n\

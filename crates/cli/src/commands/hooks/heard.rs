@@ -44,7 +44,7 @@ pub(super) struct Heard {
 /// The newest event that a hook brought, among the newest events of all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum LastHook {
-    /// There is no store to ask.
+    /// There is no store to ask, or the daemon does not get to write what it has.
     #[default]
     Unknown,
     /// The store has none.
@@ -68,8 +68,10 @@ impl Heard {
                 state.status != Status::Ended && state.session.agent.as_str() == agent
             });
         }
-        let last_hook =
-            reader.as_ref().map_or(LastHook::Unknown, |reader| last_hook(reader, agent));
+        // The sessions may be known by events that are not in the store yet.
+        let is_settled = !is_running || settle(&paths.state);
+        let reader = reader.as_ref().filter(|_| is_settled);
+        let last_hook = reader.map_or(LastHook::Unknown, |reader| last_hook(reader, agent));
         let confirmed = confirmed(&paths.state).unwrap_or(0);
         Self { is_running, sessions, last_hook, confirmed, waiting: waiting(&paths.state) }
     }
@@ -80,6 +82,12 @@ fn from_daemon(state: &Path) -> Option<Vec<SessionState>> {
         Response::Sessions { sessions, .. } => Some(sessions),
         _ => None,
     }
+}
+
+/// True once everything the daemon has taken in is in the store.
+fn settle(state: &Path) -> bool {
+    let answer = Client::connect(state).and_then(|mut client| client.ask(&Request::Settle));
+    matches!(answer, Ok(Response::Ok))
 }
 
 fn confirmed(state: &Path) -> Option<u64> {

@@ -219,7 +219,7 @@ fn print_heard(
     }
     let last = match heard.last_hook {
         LastHook::Unknown => {
-            writeln!(out, "last hook event: unknown, as there is no store to ask")?;
+            writeln!(out, "last hook event: unknown, as there is no store that tells")?;
             return Ok(true);
         }
         LastHook::Never => {
