@@ -5,6 +5,7 @@ mod commands;
 mod daemon;
 mod docs;
 mod durability;
+mod follow;
 mod hooks;
 mod receiver;
 mod recordings;

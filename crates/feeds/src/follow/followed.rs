@@ -10,7 +10,7 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use linelamp_core::digest::Digester;
 use linelamp_core::driver::{
@@ -22,7 +22,7 @@ use linelamp_core::{Draft, EventId, Timestamp};
 
 use super::mark::{Fnv, Mark, Print};
 use super::stats::TranscriptStats;
-use super::tail::{Line, Tail, line_start, relax, tail_start};
+use super::tail::{Line, Tail, relax, tail_start};
 
 /// What cursors of session files begin with.
 pub(super) const PREFIX: &str = "transcript/";
@@ -32,6 +32,9 @@ const BUDGET: u64 = 1 << 20;
 
 /// So much of a file that was not seen before tells how things stand, or what a line is about.
 const PAST: u64 = 256 << 10;
+
+/// Where the system does not know when a file came to be, it is taken to be this old when it is first seen.
+const LATE: Duration = Duration::from_secs(10);
 
 /// A cursor is worth writing down for so many bytes even if nothing came of them.
 const STRIDE: u64 = 256 << 10;
@@ -65,7 +68,7 @@ pub(super) enum Begin {
     News,
     /// Near its end, for how things stand; what comes after that is news.
     Past,
-    /// At its end: only what comes is of interest.
+    /// Not before it grows, and then as in [`Begin::Past`].
     End,
     /// Where an earlier daemon stopped.
     Mark(Mark),
@@ -274,7 +277,7 @@ impl Followed {
                 self.looked = mark.at;
                 return self.check(file, metadata, means);
             }
-            Begin::News => self.file.born = Some(created.unwrap_or(now.wall)),
+            Begin::News => self.file.born = created.or_else(|| now.wall.checked_sub(LATE).ok()),
             Begin::Past => {
                 let start = tail_start(file, &mut means.buffer, size, PAST)?;
                 self.tail = Tail::at(start);
@@ -282,7 +285,11 @@ impl Followed {
             }
             // It became shorter meanwhile: whatever is in it was written since.
             Begin::End if size < known => self.file.born = created.max(Some(self.looked)),
-            Begin::End => self.tail = Tail::at(line_start(file, &mut means.buffer, known)?),
+            Begin::End => {
+                let start = tail_start(file, &mut means.buffer, known, PAST)?;
+                self.tail = Tail::at(start);
+                self.past_end = known;
+            }
         }
         Ok(false)
     }

@@ -101,11 +101,7 @@ impl Tail {
 
 /// The first byte of the line that holds byte `at`, or that would begin there. Looks back over one line of the
 /// greatest length; of a longer one it gives a place inside, from which reading finds it too long.
-pub(super) fn line_start<S: Read + Seek>(
-    source: &mut S,
-    buffer: &mut Vec<u8>,
-    at: u64,
-) -> io::Result<u64> {
+fn line_start<S: Read + Seek>(source: &mut S, buffer: &mut Vec<u8>, at: u64) -> io::Result<u64> {
     let first = at.saturating_sub(LONGEST + 2);
     let mut end = at;
     while end > first {
