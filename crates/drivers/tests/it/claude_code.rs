@@ -11,3 +11,13 @@ fn stream_scripts_come_out_as_they_say() {
 fn hook_scripts_come_out_as_they_say() {
     run_folder("claude_code/hook");
 }
+
+#[test]
+fn transcript_scripts_come_out_as_they_say() {
+    run_folder("claude_code/transcript");
+}
+
+#[test]
+fn status_scripts_come_out_as_they_say() {
+    run_folder("claude_code/status");
+}

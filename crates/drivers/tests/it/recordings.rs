@@ -11,7 +11,7 @@ use linelamp_core::driver::{Decoded, Direction, HookContext, Raw, Reading, Sourc
 use linelamp_core::event::{Body, Content, DecidedBy, Decision, ToolOutcome};
 use linelamp_drivers::line::{Piece, Splitter};
 
-use crate::script::{decoder, show};
+use crate::script::{decoder, of_file, show};
 
 /// The folders of cases, or none.
 fn cases() -> Vec<PathBuf> {
@@ -275,6 +275,48 @@ fn every_recorded_hook_payload_is_understood_or_listed_as_meaningless() {
                 case.display()
             );
             assert_eq!(decoded == Decoded::Ignored, drafts.is_empty(), "{text}");
+        }
+    }
+}
+
+/// Session files below a folder.
+fn session_files(folder_of: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for path in folder(folder_of) {
+        if path.is_dir() {
+            files.extend(session_files(&path));
+        } else if path.extension().is_some_and(|extension| extension == "jsonl") {
+            files.push(path);
+        }
+    }
+    files
+}
+
+#[test]
+fn every_recorded_session_file_is_understood_or_listed_as_meaningless() {
+    for case in cases() {
+        for path in session_files(&case.join("transcript")) {
+            for reading in [Reading::Full, Reading::State] {
+                let session = path.file_stem().expect("a file").to_string_lossy();
+                let mut file = of_file(&session, reading);
+                let mut drafts = Vec::new();
+                for line in lines(&path) {
+                    let raw = Raw::Record { bytes: &line, is_past: false };
+                    let at = Timestamp::from_second(2_000_000_000).expect("in range");
+                    let decoded = file.push(raw, at, &mut drafts);
+                    assert!(
+                        matches!(decoded, Decoded::Understood | Decoded::Ignored),
+                        "{}: {decoded:?} {}",
+                        path.display(),
+                        String::from_utf8_lossy(&line)
+                    );
+                }
+                let late = drafts.iter().find(|draft| draft.at.as_second() == 2_000_000_000);
+                let untimed = |draft: &Draft| {
+                    matches!(draft.body, Body::SessionUpdated(_) | Body::UsageUpdated(_))
+                };
+                assert!(late.is_none_or(untimed), "{}: {late:?}", path.display());
+            }
         }
     }
 }

@@ -3,16 +3,17 @@
 use std::sync::Arc;
 
 use linelamp_core::Timestamp;
+use linelamp_core::draft::Draft;
 use linelamp_core::driver::{HookContext, Raw, Reading, Source};
-use linelamp_core::event::{Body, Event, Origin, Trust};
+use linelamp_core::event::{Body, Event, Origin, Status, Trust};
 use linelamp_core::id::{FeedName, NativeId, Seq};
 use linelamp_core::process::{Ancestor, ProcessRef};
 use linelamp_core::state::{Resolver, SessionState};
 use serde_json::{Value, json};
 
-use crate::script::decoder;
+use crate::script::{decoder, of_file};
 
-/// A machine on which hooks fire.
+/// A machine on which hooks fire and session files grow.
 struct Machine {
     resolver: Resolver,
     events: Vec<Event>,
@@ -37,15 +38,31 @@ impl Machine {
         let raw = Raw::Hook { payload: &payload, context: &context };
         let mut drafts = Vec::new();
         decoder(Source::Hook, Reading::State, &[]).push(raw, at, &mut drafts);
-        let origin = Origin {
-            feed: FeedName::new("hooks"),
-            trust: Trust::Reported,
-            pid: None,
-            host: Arc::from("box"),
-        };
+        self.take(drafts, "hooks", Trust::Reported, at);
+    }
+
+    /// Lines are added to a session file, all at once.
+    fn lines(&mut self, session: &str, lines: &[Value]) {
+        let mut file = of_file(session, Reading::State);
+        self.clock += 3000;
+        let at = Timestamp::from_millisecond(self.clock).expect("a small number");
+        let mut drafts = Vec::new();
+        for line in lines {
+            let bytes = serde_json::to_vec(line).expect("a line serializes");
+            file.push(Raw::Record { bytes: &bytes, is_past: false }, at, &mut drafts);
+        }
+        self.take(drafts, "transcript", Trust::Inferred, at);
+    }
+
+    fn take(&mut self, drafts: Vec<Draft>, feed: &str, trust: Trust, at: Timestamp) {
+        let origin = Origin { feed: FeedName::new(feed), trust, pid: None, host: Arc::from("box") };
         for draft in drafts {
             self.resolver.accept(draft, &origin, at, &mut self.events);
         }
+    }
+
+    fn count(&self, kind: &str) -> usize {
+        self.events.iter().filter(|event| event.body.kind() == kind).count()
     }
 
     fn session(&self, id: &str) -> SessionState {
@@ -92,4 +109,77 @@ fn permission_mode_is_told_when_it_changes_and_only_then() {
     machine.hook(&above, &say("Stop", "acceptEdits"));
     assert_eq!(machine.told_modes(), ["default", "acceptEdits"]);
     assert_eq!(machine.session("s").permission_mode.as_deref(), Some("acceptEdits"));
+}
+
+fn said(message: &str, block: &Value, stop: &str) -> Value {
+    json!({
+        "type": "assistant", "uuid": format!("U-{message}-{block}"),
+        "message": {
+            "id": message, "model": "m1", "content": [block], "stop_reason": stop,
+            "usage": {"input_tokens": 10, "output_tokens": 5},
+        },
+    })
+}
+
+#[test]
+fn the_usage_of_a_message_is_told_once_though_each_of_its_blocks_names_it() {
+    let mut machine = Machine::new();
+    let text = json!({"type": "text", "text": "x"});
+    let call = json!({"type": "tool_use", "id": "T1", "name": "Bash", "input": {}});
+    machine.lines("s", &[said("M1", &text, "tool_use"), said("M1", &call, "tool_use")]);
+    assert_eq!(machine.count("usage.updated"), 1);
+    machine.lines("s", &[said("M2", &text, "end_turn")]);
+    assert_eq!(machine.count("usage.updated"), 2);
+}
+
+#[test]
+fn a_call_without_a_result_is_work_and_never_a_wait_for_a_permission() {
+    let mut machine = Machine::new();
+    let call = json!({"type": "tool_use", "id": "T1", "name": "Bash", "input": {}});
+    machine.lines("s", &[said("M1", &call, "tool_use")]);
+    for minutes in [1, 9, 17] {
+        let now = Timestamp::from_second(minutes * 60).expect("a small number");
+        machine.resolver.tick(now, &mut machine.events);
+        assert_eq!(machine.session("s").status, Status::Working);
+    }
+    machine.clock = 18 * 60_000;
+    let done = json!({"type": "tool_result", "tool_use_id": "T1", "content": "x"});
+    machine.lines("s", &[json!({"type": "user", "message": {"role": "user", "content": [done]}})]);
+    let waits = machine.events.iter().any(|event| match &event.body {
+        Body::StatusChanged(change) => change.waiting_for.is_some(),
+        Body::PermissionRequested(_) => true,
+        _ => false,
+    });
+    assert!(!waits);
+}
+
+#[test]
+fn words_in_content_change_no_state() {
+    let words = "API Error: 429 rate limit reached; permission denied; waiting for approval";
+    let mut machine = Machine::new();
+    let prompt = json!({"type": "user", "promptId": "P1", "promptSource": "typed", "message": {"role": "user", "content": words}});
+    let text = json!({"type": "text", "text": words});
+    let call = json!({"type": "tool_use", "id": "T1", "name": "Bash", "input": {"command": words}});
+    let done = json!({"type": "tool_result", "tool_use_id": "T1", "content": words});
+    machine.lines(
+        "s",
+        &[
+            prompt,
+            said("M1", &text, "tool_use"),
+            said("M1", &call, "tool_use"),
+            json!({"type": "user", "promptId": "P1", "message": {"role": "user", "content": [done]}, "toolUseResult": {"stdout": words}}),
+        ],
+    );
+    let above = [(21, "sh"), (20, "claude")];
+    machine.hook(
+        &above,
+        &json!({
+            "session_id": "s", "cwd": "/p", "prompt_id": "P1", "hook_event_name": "PostToolUse",
+            "tool_name": "Bash", "tool_input": {"command": words}, "tool_use_id": "T1",
+            "tool_response": {"stdout": words},
+        }),
+    );
+    let state = machine.session("s");
+    assert_eq!((state.status, state.waiting_for, state.error), (Status::Working, None, None));
+    assert_eq!((machine.count("status.changed"), machine.count("api.failed")), (1, 0));
 }

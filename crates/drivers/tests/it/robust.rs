@@ -1,4 +1,6 @@
 //! Whatever the bytes are: cut anywhere, garbage between, damaged, repeated.
+//!
+//! The input is that of all scripts together, without what they expect.
 
 use linelamp_core::Timestamp;
 use linelamp_core::draft::Draft;
@@ -7,11 +9,16 @@ use linelamp_core::event::{Body, Decision};
 use linelamp_drivers::line::{Piece, Splitter};
 use proptest::prelude::*;
 
-use crate::script::decoder;
+use crate::script::{decoder, of_file};
 
 /// The lines of the agent in all stream scripts, in order.
 fn corpus() -> Vec<String> {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/claude_code/stream");
+    inputs("stream", "< ")
+}
+
+/// The lines behind `mark` in all scripts of a folder, in order.
+fn inputs(folder: &str, mark: &str) -> Vec<String> {
+    let folder = format!("{}/tests/fixtures/claude_code/{folder}", env!("CARGO_MANIFEST_DIR"));
     let mut paths: Vec<_> = std::fs::read_dir(folder)
         .expect("the scripts")
         .map(|entry| entry.expect("a folder entry").path())
@@ -20,7 +27,7 @@ fn corpus() -> Vec<String> {
     let mut lines = Vec::new();
     for path in paths {
         let text = std::fs::read_to_string(path).expect("a readable script");
-        lines.extend(text.lines().filter_map(|line| line.strip_prefix("< ")).map(str::to_owned));
+        lines.extend(text.lines().filter_map(|line| line.strip_prefix(mark)).map(str::to_owned));
     }
     lines
 }
@@ -43,6 +50,23 @@ fn decode(reading: Reading, chunks: &[&[u8]]) -> Vec<Draft> {
     splitter.finish(&mut take);
     decoder.end(Timestamp::UNIX_EPOCH, &mut drafts);
     drafts
+}
+
+/// Drafts of a session file with these lines, and how each counted.
+fn decode_file(reading: Reading, lines: &[Vec<u8>]) -> (Vec<Draft>, Vec<Decoded>) {
+    let mut decoder = of_file("S1", reading);
+    let mut drafts = Vec::new();
+    let mut record = |bytes: &Vec<u8>| {
+        let raw = Raw::Record { bytes, is_past: false };
+        decoder.push(raw, Timestamp::UNIX_EPOCH, &mut drafts)
+    };
+    let counted = lines.iter().map(&mut record).collect();
+    decoder.end(Timestamp::UNIX_EPOCH, &mut drafts);
+    (drafts, counted)
+}
+
+fn records() -> Vec<Vec<u8>> {
+    inputs("transcript", "t ").into_iter().map(String::into_bytes).collect()
 }
 
 fn line(bytes: &[u8]) -> Raw<'_> {
@@ -122,6 +146,64 @@ proptest! {
     }
 
     #[test]
+    fn a_garbage_line_in_a_session_file_leaves_the_rest_intact(
+        at in any::<proptest::sample::Index>(),
+        garbage in proptest::collection::vec(any::<u8>(), 0..80),
+        full in any::<bool>(),
+    ) {
+        prop_assume!(serde_json::from_slice::<serde_json::Value>(&garbage).is_err());
+        let reading = if full { Reading::Full } else { Reading::State };
+        let clean = records();
+        let at = at.index(clean.len());
+        let mut dirty = clean.clone();
+        dirty.insert(at, garbage);
+        let (drafts, mut counted) = decode_file(reading, &dirty);
+        prop_assert_eq!(counted.remove(at), Decoded::Malformed);
+        prop_assert_eq!((drafts, counted), decode_file(reading, &clean));
+    }
+
+    #[test]
+    fn damaged_lines_of_a_session_file_are_survived_and_keep_its_session(
+        damage in proptest::collection::vec(
+            (any::<proptest::sample::Index>(), any::<proptest::sample::Index>(), any::<u8>()),
+            1..200,
+        ),
+    ) {
+        let mut lines = records();
+        for (line, at, with) in damage {
+            let line = line.index(lines.len());
+            let at = at.index(lines[line].len());
+            lines[line][at] = with;
+        }
+        for reading in [Reading::Full, Reading::State] {
+            for draft in decode_file(reading, &lines).0 {
+                prop_assert_eq!(draft.session.id.as_str(), "S1");
+            }
+        }
+    }
+
+    #[test]
+    fn a_status_file_read_half_written_says_nothing(
+        pick in any::<proptest::sample::Index>(),
+        cut in any::<proptest::sample::Index>(),
+        before in any::<bool>(),
+    ) {
+        let contents = inputs("status", "s {");
+        let whole = format!("{{{}", contents[pick.index(contents.len())]);
+        prop_assume!(serde_json::from_str::<serde_json::Value>(&whole).is_ok());
+        let half = &whole.as_bytes()[..=cut.index(whole.len() - 1)];
+        let mut decoder = decoder(Source::Status, Reading::Full, &[]);
+        let mut drafts = Vec::new();
+        let at = Timestamp::UNIX_EPOCH;
+        if before {
+            decoder.push(Raw::Report { bytes: whole.as_bytes() }, at, &mut drafts);
+        }
+        let known = drafts.len();
+        let counted = decoder.push(Raw::Report { bytes: half }, at, &mut drafts);
+        prop_assert_eq!((counted, drafts.len()), (Decoded::Malformed, known));
+    }
+
+    #[test]
     fn any_hook_payload_is_survived(bytes in proptest::collection::vec(any::<u8>(), 0..100)) {
         let mut decoder = decoder(Source::Hook, Reading::Full, &[]);
         let mut drafts = Vec::new();
@@ -198,10 +280,34 @@ fn open_requests_are_capped_and_the_newest_count() {
 #[test]
 fn the_state_reading_never_holds_content() {
     let bytes = corpus().join("\n").into_bytes();
-    for draft in decode(Reading::State, &[&bytes]) {
+    let (of_file, _) = decode_file(Reading::State, &records());
+    for draft in decode(Reading::State, &[&bytes]).into_iter().chain(of_file) {
         let mut redacted = draft.clone();
         linelamp_core::event::Redact::redact(&mut redacted.body);
         assert_eq!(draft.body, redacted.body);
+    }
+}
+
+#[test]
+fn what_a_session_file_tells_does_not_depend_on_how_much_is_read() {
+    let told = |reading| {
+        let mut told = decode_file(reading, &records()).0;
+        // A prompt and a title are nothing but content.
+        told.retain(|draft| match &draft.body {
+            Body::MessageCompleted(data) => data.role == linelamp_core::event::Role::Assistant,
+            Body::SessionUpdated(data) => data.title.is_none(),
+            _ => true,
+        });
+        let lines = told.into_iter().map(|draft| {
+            let kind = draft.body.kind().to_owned();
+            (draft.session, draft.at, draft.scope, draft.hints, kind)
+        });
+        lines.collect::<Vec<_>>()
+    };
+    let (full, state) = (told(Reading::Full), told(Reading::State));
+    assert_eq!(full.len(), state.len());
+    for (full, state) in full.into_iter().zip(state) {
+        assert_eq!(full, state);
     }
 }
 

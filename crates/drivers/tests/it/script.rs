@@ -7,15 +7,23 @@
 //! < {"type":…}                               a line from the agent
 //! > {"type":…}                               a line from the host
 //! h {"hook_event_name":…}                    a hook payload
+//! t {"type":…}                               a line of a session file
+//! s {"pid":…}                                the content of a status file; `\xNN` in both is that byte
 //! ! env NAME VALUE                           what the hook client saw; also: ancestor PID NAME
 //! ! gap 3          ! exit 0          ! exit signal 9          ! end
+//! ! file SESSION @SCOPE born=TIME            another session file is read from here on; all but SESSION may miss
+//! ! past           ! live                    lines that stood in it before anybody looked; lines that come
+//! ! process PID START                        whose status file is read from here on
+//! ! gone                                     the status file is gone
+//! ! clock TIME                               what comes is seen from then on, a millisecond apart
 //! = kind @scope key=value a.b=value key=-    a draft: kind, scope if not main, some of its data
 //! ~ understood                               what the last line counted as
 //! ```
 //!
 //! All drafts must be listed, in order; of their data only what is named. A value is JSON or a bare
 //! word; `-` means absent, `$name` binds at its first use and must be equal at the others,
-//! `hint:NAME` looks into the hints.
+//! `hint:NAME` looks into the hints, `session`, `pid` and `at` are the draft's own. A gap is one of the surface
+//! that spoke last.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -24,18 +32,32 @@ use linelamp_core::Timestamp;
 use linelamp_core::digest::Digester;
 use linelamp_core::draft::Draft;
 use linelamp_core::driver::{
-    Decoded, Decoder, DecoderOptions, Direction, Driver, HookContext, Raw, Reading, Source,
+    Decoded, Decoder, DecoderOptions, Direction, Driver, HookContext, Raw, Reading, SessionFile,
+    Source,
 };
+use linelamp_core::event::Scope;
+use linelamp_core::id::{NativeId, ScopeId};
 use linelamp_core::process::{Ancestor, ProcessExit, ProcessRef};
 use linelamp_drivers::claude_code::ClaudeCode;
 use serde_json::Value;
 
 /// A decoder of Claude Code.
 pub(crate) fn decoder(source: Source, reading: Reading, arguments: &[&str]) -> Box<dyn Decoder> {
-    let options = DecoderOptions {
-        arguments: arguments.iter().map(|&word| word.to_owned()).collect(),
-        ..DecoderOptions::new(reading, Digester::new(&[7; 32]))
-    };
+    let arguments = arguments.iter().map(|&word| word.to_owned()).collect();
+    made(source, DecoderOptions { arguments, ..options(reading) })
+}
+
+/// A decoder of the session file `session`.
+pub(crate) fn of_file(session: &str, reading: Reading) -> Box<dyn Decoder> {
+    let file = SessionFile { session: NativeId::new(session), scope: Scope::Main, born: None };
+    made(Source::Transcript, DecoderOptions { file: Some(file), ..options(reading) })
+}
+
+fn options(reading: Reading) -> DecoderOptions {
+    DecoderOptions::new(reading, Digester::new(&[7; 32]))
+}
+
+fn made(source: Source, options: DecoderOptions) -> Box<dyn Decoder> {
     ClaudeCode::new().decoder(source, options).expect("the agent has this surface")
 }
 
@@ -62,9 +84,13 @@ pub(crate) fn run_folder(folder: &str) {
 struct Run {
     arguments: Vec<String>,
     reading: Option<Reading>,
-    stream: Option<Box<dyn Decoder>>,
-    hook: Option<Box<dyn Decoder>>,
+    decoders: Vec<(Source, Box<dyn Decoder>)>,
+    /// The surface that spoke last.
+    spoke: Option<Source>,
     context: HookContext,
+    file: Option<SessionFile>,
+    process: Option<ProcessRef>,
+    is_past: bool,
     drafts: Vec<Draft>,
     told: usize,
     counted: Option<Decoded>,
@@ -93,6 +119,17 @@ impl Run {
                 self.push(Source::Hook, raw);
                 Ok(())
             }
+            "t" => {
+                self.nothing_left()?;
+                let raw = Raw::Record { bytes: &raw(rest)?, is_past: self.is_past };
+                self.push(Source::Transcript, raw);
+                Ok(())
+            }
+            "s" => {
+                self.nothing_left()?;
+                self.push(Source::Status, Raw::Report { bytes: &raw(rest)? });
+                Ok(())
+            }
             "!" => self.command(rest),
             "=" => self.expect(rest),
             "~" => match self.counted {
@@ -117,22 +154,42 @@ impl Run {
                 process: ProcessRef { pid: pid.parse().map_err(|_| "no pid")?, start: Some(1) },
                 program: (*program).to_owned(),
             }),
+            ["file", session, about @ ..] => self.other_file(session, about)?,
+            ["process", pid, start] => {
+                self.process = Some(ProcessRef {
+                    pid: pid.parse().map_err(|_| "no pid")?,
+                    start: Some(start.parse().map_err(|_| "no start")?),
+                });
+                self.decoders.retain(|(source, _)| *source != Source::Status);
+            }
+            ["past"] => self.is_past = true,
+            ["live"] => self.is_past = false,
+            ["gone"] => {
+                self.nothing_left()?;
+                self.push(Source::Status, Raw::Report { bytes: b"" });
+            }
+            ["clock", time] => {
+                let time: Timestamp = time.parse().map_err(|_| "no time")?;
+                self.clock = time.as_millisecond();
+            }
             ["gap", lines] => {
                 self.nothing_left()?;
                 let lines = lines.parse().map_err(|_| "no number")?;
-                self.push(Source::Stream, Raw::Gap { lines, too_long: false });
+                let source = self.spoke.unwrap_or(Source::Stream);
+                self.push(source, Raw::Gap { lines, too_long: false });
             }
             ["too-long"] => {
                 self.nothing_left()?;
-                self.push(Source::Stream, Raw::Gap { lines: 1, too_long: true });
+                let source = self.spoke.unwrap_or(Source::Stream);
+                self.push(source, Raw::Gap { lines: 1, too_long: true });
             }
             ["exit", "signal", signal] => self.exit(None, signal.parse().ok())?,
             ["exit", code] => self.exit(code.parse().ok(), None)?,
             ["end"] => {
                 self.nothing_left()?;
                 let at = self.now();
-                if let Some(stream) = &mut self.stream {
-                    stream.end(at, &mut self.drafts);
+                for (_, decoder) in &mut self.decoders {
+                    decoder.end(at, &mut self.drafts);
                 }
             }
             _ => return Err(format!("what is {rest:?}?")),
@@ -152,12 +209,39 @@ impl Run {
         Ok(())
     }
 
+    fn other_file(&mut self, session: &str, about: &[&str]) -> Result<(), String> {
+        self.nothing_left()?;
+        let session = NativeId::new(session);
+        let mut file = SessionFile { session, scope: Scope::Main, born: None };
+        for word in about {
+            if let Some(scope) = word.strip_prefix('@') {
+                file.scope = Scope::Child(ScopeId::new(scope));
+            } else if let Some(born) = word.strip_prefix("born=") {
+                file.born = Some(born.parse().map_err(|_| "no time")?);
+            } else {
+                return Err(format!("what is {word:?}?"));
+            }
+        }
+        self.file = Some(file);
+        self.decoders.retain(|(source, _)| *source != Source::Transcript);
+        Ok(())
+    }
+
     fn push(&mut self, source: Source, raw: Raw<'_>) {
         let at = self.now();
-        let reading = self.reading.unwrap_or(Reading::Full);
-        let slot = if source == Source::Stream { &mut self.stream } else { &mut self.hook };
-        let arguments: Vec<&str> = self.arguments.iter().map(String::as_str).collect();
-        let decoder = slot.get_or_insert_with(|| decoder(source, reading, &arguments));
+        self.spoke = Some(source);
+        let known = self.decoders.iter().position(|(known, _)| *known == source);
+        let index = known.unwrap_or_else(|| {
+            let options = DecoderOptions {
+                arguments: self.arguments.clone(),
+                file: self.file.clone(),
+                process: self.process,
+                ..options(self.reading.unwrap_or(Reading::Full))
+            };
+            self.decoders.push((source, made(source, options)));
+            self.decoders.len() - 1
+        });
+        let (_, decoder) = &mut self.decoders[index];
         self.counted = Some(decoder.push(raw, at, &mut self.drafts));
     }
 
@@ -196,6 +280,7 @@ impl Run {
             let found = match path.strip_prefix("hint:") {
                 _ if path == "session" => Some(Value::from(draft.session.id.as_str())),
                 _ if path == "pid" => draft.process.map(|process| Value::from(process.pid)),
+                _ if path == "at" => Some(Value::from(draft.at.to_string())),
                 Some(path) => dig(&hints, path),
                 None => dig(&data, path),
             };
@@ -251,6 +336,18 @@ fn split(text: &str) -> Vec<String> {
         words.push(word);
     }
     words
+}
+
+/// The bytes that a line of a script stands for: `\xNN`, which JSON does not have, is one byte.
+fn raw(text: &str) -> Result<Vec<u8>, String> {
+    let mut parts = text.split("\\x");
+    let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
+    for part in parts {
+        let (digits, rest) = part.split_at_checked(2).ok_or("a byte needs two digits")?;
+        bytes.push(u8::from_str_radix(digits, 16).map_err(|_| "no byte")?);
+        bytes.extend_from_slice(rest.as_bytes());
+    }
+    Ok(bytes)
 }
 
 fn dig(data: &Value, path: &str) -> Option<Value> {
