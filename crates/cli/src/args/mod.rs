@@ -51,6 +51,8 @@ pub(crate) enum Command {
     History(HistoryArgs),
     /// Play a recording and print what linelamp makes of it
     Replay(ReplayArgs),
+    /// Compare what replays tell with what the agent itself told
+    Score(ScoreArgs),
     /// Run an agent that speaks a stream and record its session
     Record(RecordArgs),
     /// Write, check or show the configuration
@@ -162,6 +164,23 @@ pub(crate) struct HistoryArgs {
     /// At most so many, the newest; 0 is all
     #[arg(short = 'n', long, default_value_t = 0)]
     pub(crate) limit: usize,
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+/// `score`
+#[derive(Debug, Args)]
+pub(crate) struct ScoreArgs {
+    /// Recordings that hold the agent's status files
+    #[arg(required = true)]
+    pub(crate) dirs: Vec<PathBuf>,
+    /// Which feeds to play, separated by commas; repeat it to compare several sets
+    #[arg(long, value_name = "FEEDS")]
+    pub(crate) feeds: Vec<String>,
+    /// Every sample that was wrong
+    #[arg(long)]
+    pub(crate) verbose: bool,
     /// How to print
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,

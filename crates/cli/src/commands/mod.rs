@@ -12,6 +12,7 @@ mod play_agent;
 mod record;
 mod replay;
 mod schema;
+mod score;
 mod serve;
 mod show;
 mod up;
@@ -42,6 +43,7 @@ pub(crate) fn run(command: Command) -> Result<ExitCode> {
         Command::Watch(args) => watch::run(&args),
         Command::History(args) => history::run(&args),
         Command::Replay(args) => replay::run(&args),
+        Command::Score(args) => score::run(&args),
         Command::Record(args) => record::run(args),
         Command::Config(command) => config::run(command),
         Command::PlayAgent(args) => play_agent::run(&args),

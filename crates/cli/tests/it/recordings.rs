@@ -60,10 +60,19 @@ fn every_line_of_a_recording_is_counted_once_and_nothing_is_unknown() {
     }
 }
 
-/// What must be the same however many feeds see a session: turns, tools, requests and cost.
+/// What must be the same however many feeds see a session while its stream lasts: turns, tools, requests and cost.
 fn essence(events: &[Value]) -> BTreeMap<String, Vec<String>> {
     let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut is_over: Vec<&Value> = Vec::new();
     for event in events {
+        let session = &event["session"]["id"];
+        if event["kind"] == "session.ended" && event["origin"]["feed"] == "stream" {
+            is_over.push(session);
+        }
+        if is_over.contains(&session) {
+            // Another process may take the session up again.
+            continue;
+        }
         let data = &event["data"];
         let kind = event["kind"].as_str().expect("a kind");
         let what = match kind {
@@ -88,23 +97,30 @@ fn essence(events: &[Value]) -> BTreeMap<String, Vec<String>> {
 }
 
 #[test]
-fn hooks_beside_the_stream_add_no_turn_tool_request_or_cost() {
+fn what_stands_beside_the_stream_adds_no_turn_tool_request_or_cost() {
+    for others in ["hooks", "transcript", "status", "hooks,transcript,status"] {
+        nothing_is_added_by(others);
+    }
+}
+
+fn nothing_is_added_by(others: &str) {
     for folder in all() {
         if !folder.join("stdout.ndjson").exists() || !folder.join("timeline.ndjson").exists() {
             continue;
         }
         let stream = essence(&replay(&folder, &["--events", "--feeds", "stream"]));
-        let both = essence(&replay(&folder, &["--events", "--feeds", "stream,hooks"]));
-        // Sessions of further processes are in the hooks only.
+        let feeds = format!("stream,{others}");
+        let both = essence(&replay(&folder, &["--events", "--feeds", &feeds]));
+        // Sessions of further processes are not in the stream.
         for (key, list) in &stream {
-            assert_eq!(Some(list), both.get(key), "{} {key}", folder.display());
+            assert_eq!(Some(list), both.get(key), "{} {key} with {others}", folder.display());
         }
         let sessions: Vec<&str> = stream.keys().filter_map(|key| key.split(' ').next()).collect();
         for key in both.keys() {
             let session = key.split(' ').next().expect("a session");
             assert!(
                 !sessions.contains(&session) || stream.contains_key(key),
-                "{} {key} is told by hooks alone",
+                "{} {key} is told by {others} alone",
                 folder.display()
             );
         }
@@ -118,86 +134,52 @@ fn a_replay_is_the_same_every_time() {
     }
 }
 
-/// The agent's own status file, as it was recorded: stretches of time and the states that fit.
-fn truth(folder: &Path) -> Vec<(String, u64, u64, Vec<&'static str>)> {
-    let read = |name: &str| -> Vec<Value> {
-        std::fs::read_to_string(folder.join(name))
-            .unwrap_or_default()
-            .lines()
-            .map(|line| serde_json::from_str(line).expect("a JSON line"))
-            .collect()
-    };
-    let states = read("sessions.ndjson");
-    let mut open: Option<(String, u64, Vec<&'static str>)> = None;
-    let mut found = Vec::new();
-    for entry in read("timeline.ndjson") {
-        let ms = entry["ms"].as_u64().expect("a time");
-        let ends = entry["src"] == "proc" && entry["what"] == "exit";
-        if entry["src"] != "sessions" && !ends {
-            continue;
-        }
-        if let Some((session, start, fits)) = open.take() {
-            found.push((session, start, ms, fits));
-        }
-        if ends {
-            continue;
-        }
-        let line = usize::try_from(entry["line"].as_u64().expect("a line")).expect("small");
-        let data = &states[line - 1]["data"];
-        let fits = match (data["status"].as_str(), data["waitingFor"].as_str()) {
-            (Some("idle"), _) => vec!["idle", "starting"],
-            (Some("shell"), _) => vec!["idle", "working"],
-            (Some("busy"), _) => vec!["working"],
-            (Some("waiting"), Some("permission prompt")) => vec!["waiting_for_permission"],
-            (Some("waiting"), Some("input needed")) => vec!["waiting_for_input"],
-            _ => continue,
-        };
-        if let Some(session) = data["sessionId"].as_str() {
-            open = Some((session.to_owned(), ms, fits));
-        }
-    }
-    found
-}
-
-/// Right samples, all samples. A sample is taken every 250 ms, from a second after each change on.
-fn score(folder: &Path, feed: &str) -> (u32, u32) {
-    let changes: Vec<(u64, String, String)> = replay(folder, &["--feeds", feed])
-        .iter()
-        .map(|change| {
-            let text = |name: &str| change[name].as_str().expect("a text").to_owned();
-            (change["ms"].as_u64().expect("a time"), text("session"), text("state"))
-        })
-        .collect();
-    let (mut right, mut total) = (0, 0);
-    for (session, start, end, fits) in truth(folder) {
-        let known = changes.iter().find(|(_, id, _)| *id == session).map_or(u64::MAX, |c| c.0);
-        let mut ms = start.max(known).saturating_add(1_000);
-        while ms < end.saturating_sub(50) {
-            let state = changes
-                .iter()
-                .rfind(|(at, id, _)| *at <= ms && *id == session)
-                .map_or("", |(_, _, state)| state);
-            total += 1;
-            right += u32::from(fits.contains(&state));
-            ms += 250;
-        }
-    }
-    (right, total)
+/// What `score` says of these folders with this set of feeds.
+fn score(folders: &[PathBuf], feeds: &str) -> Value {
+    let folders = folders.iter().map(|folder| folder.to_str().expect("a text path"));
+    let arguments = ["score", "--format", "ndjson", "--feeds", feeds].into_iter().chain(folders);
+    Sandbox::new().lines(arguments.collect::<Vec<_>>()).remove(0)
 }
 
 #[test]
 fn the_state_is_what_the_agent_itself_said() {
-    for (feed, at_least) in [("stream", 98), ("hooks", 90)] {
-        let (mut right, mut total) = (0, 0);
-        for folder in recordings() {
-            if feed == "stream" && !folder.join("stdout.ndjson").exists() {
-                continue;
-            }
-            let (r, t) = score(&folder, feed);
-            right += r;
-            total += t;
-        }
-        assert!(total > 40, "{feed}: only {total} samples");
-        assert!(right * 100 >= total * at_least, "{feed}: {right} of {total} samples right");
+    for (feeds, at_least) in [
+        ("stream", 990),
+        ("hooks", 920),
+        ("transcript", 970),
+        ("hooks,transcript", 970),
+        ("hooks,transcript,status", 995),
+    ] {
+        let score = score(&recordings(), feeds);
+        let count = |name: &str| score[name].as_u64().expect("a count");
+        assert!(count("samples") > 40, "{feeds}: only {} samples", count("samples"));
+        assert!(count("right") * 1000 >= count("samples") * at_least, "{feeds}: {score}");
+        assert!(feeds == "hooks" || count("false_waiting") == 0, "{feeds}: {score}");
+    }
+}
+
+/// The states of a recording as `states.txt` beside it lists them: the time, the session, the state, what it waits
+/// for. Each list was compared with what the agent did.
+#[test]
+fn the_state_after_every_step_is_the_expected_one() {
+    for folder in recordings() {
+        let told: Vec<String> = replay(&folder, &[])
+            .iter()
+            .map(|change| {
+                let text = |name: &str| change[name].as_str().unwrap_or_default().to_owned();
+                let (session, waits) = (text("session"), text("waiting_for"));
+                let session = session.split('-').next().unwrap_or_default();
+                format!("{:>6} {session} {} {waits}", change["ms"], text("state"))
+                    .trim_end()
+                    .to_owned()
+            })
+            .collect();
+        let expected = std::fs::read_to_string(folder.join("states.txt")).expect("a list");
+        assert_eq!(
+            told,
+            expected.lines().map(str::trim_start).collect::<Vec<_>>(),
+            "{}",
+            folder.display()
+        );
     }
 }

@@ -2,7 +2,8 @@
 
 use crate::draft::Draft;
 use crate::event::{
-    Body, ErrorKind, ReportedStatus, Scope, Trust, TurnEnded, TurnOrigin, TurnOutcome, WaitingFor,
+    Body, DecidedBy, Decision, ErrorKind, ReportedStatus, Scope, Trust, TurnEnded, TurnOrigin,
+    TurnOutcome, WaitingFor,
 };
 use crate::id::TurnId;
 use crate::state::Answer;
@@ -215,12 +216,14 @@ impl Intake<'_> {
         }
         match status {
             ReportedStatus::Busy => {
-                self.back_from_waiting();
+                // Whoever goes on working was let.
+                self.back_from_waiting(Decision::Allowed);
                 let stamp = self.stamp(Sign::SaysBusy);
                 self.claims().busy(trust, stamp);
             }
             ReportedStatus::Idle | ReportedStatus::Shell => {
-                self.back_from_waiting();
+                // Whoever stops was not.
+                self.back_from_waiting(Decision::Denied);
                 let ready = &mut self.record.evidence.ready;
                 *ready = (*ready).max(Some(at));
                 let stamp = self.stamp(Sign::SaysIdle);
@@ -240,14 +243,15 @@ impl Intake<'_> {
     }
 
     /// A source that reported a wait reports none any more: what was open then is settled.
-    fn back_from_waiting(&mut self) {
+    fn back_from_waiting(&mut self, decision: Decision) {
         let (at, trust) = (self.at, self.trust);
         let Some(waiting) = self.claims().tier(trust).waiting else { return };
         let since = waiting.stamp.at;
         if trust == Trust::Authoritative || self.overshadowed || since > at {
             return;
         }
-        self.settle_requests("status", Settled::UNSEEN, |request| request.opened.at <= since);
+        let settled = Settled { decision, by: DecidedBy::User };
+        self.settle_requests("status", settled, |request| request.opened.at <= since);
     }
 }
 

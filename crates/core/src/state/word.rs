@@ -43,6 +43,10 @@ impl Intake<'_> {
     /// The process says that it is in another state.
     pub(crate) fn keep_word(&mut self, status: ReportedStatus, waiting_for: Option<WaitingFor>) {
         let (process, at) = (self.process, self.at);
+        if self.record.is_over() {
+            // It speaks of the session it has just left.
+            return;
+        }
         self.is_open_in(process);
         let sign = match status {
             ReportedStatus::Busy => Sign::SaysBusy,

@@ -58,6 +58,11 @@ impl FeedSet {
         RecordedFeed::ALL.into_iter().collect()
     }
 
+    /// One feed alone.
+    pub const fn only(feed: RecordedFeed) -> Self {
+        Self(bit(feed))
+    }
+
     /// True if the feed is in the set.
     pub fn contains(self, feed: RecordedFeed) -> bool {
         self.0 & bit(feed) != 0

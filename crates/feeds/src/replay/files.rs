@@ -11,8 +11,10 @@ use std::time::Duration;
 
 use linelamp_core::digest::Digester;
 use linelamp_core::driver::{Decoded, Decoder, DecoderOptions, Driver, Raw, Reading, Source};
+use linelamp_core::process::ProcessRef;
 use linelamp_core::{Draft, Timestamp};
 
+use super::player::made_up;
 use super::recording::{Recording, Signal};
 
 /// The decoders of all files, each made when its file is first seen.
@@ -21,6 +23,8 @@ pub(super) struct Files {
     driver: Arc<dyn Driver>,
     reading: Reading,
     decoders: BTreeMap<String, Box<dyn Decoder>>,
+    /// Whose status file each is, where that is a process whose stream was recorded: the one that began last.
+    processes: BTreeMap<String, ProcessRef>,
     /// When each status file was last there. One that is gone for a moment is being written anew.
     last_there: BTreeMap<String, u64>,
     /// The time of day when the recording began; none if nothing in it tells.
@@ -33,6 +37,7 @@ impl Files {
             driver,
             reading,
             decoders: BTreeMap::new(),
+            processes: BTreeMap::new(),
             last_there: BTreeMap::new(),
             began: None,
         };
@@ -45,12 +50,20 @@ impl Files {
     fn beginning(&mut self, recording: &Recording) -> Option<Timestamp> {
         let mut drafts = Vec::new();
         let mut began = None;
+        let mut newest = None;
         for step in recording.steps() {
             self.decode(&step.signal, Timestamp::MAX, &mut drafts);
-            if let Signal::Report { file, bytes } = &step.signal
-                && !bytes.is_empty()
-            {
-                self.last_there.insert(file.to_string(), step.ms);
+            match &step.signal {
+                Signal::Start { process, reference, .. } => {
+                    newest = Some(reference.unwrap_or_else(|| made_up(*process, step.ms)));
+                }
+                Signal::Report { file, bytes } if !bytes.is_empty() => {
+                    let is_new = self.last_there.insert(file.to_string(), step.ms).is_none();
+                    if let Some(process) = newest.take_if(|_| is_new) {
+                        self.processes.insert(file.to_string(), process);
+                    }
+                }
+                _ => {}
             }
             let own = drafts.drain(..).map(|draft| draft.at).filter(|at| *at < Timestamp::MAX);
             let began_by =
@@ -112,6 +125,7 @@ impl Files {
             options.file = Some(file);
         } else {
             self.driver.status_file(OsStr::new(name))?;
+            options.process = self.processes.get(name).copied();
         }
         self.driver.decoder(source, options)
     }

@@ -14,9 +14,11 @@ mod interleave;
 mod player;
 mod recording;
 mod report;
+mod score;
 mod timeline;
 
 pub use self::feeds::{FeedSet, RecordedFeed, UnknownFeed};
 pub use self::player::{EPOCH, Replay, ReplayOptions, Speed, TICK_MS};
 pub use self::recording::{Recording, RecordingError, Signal, Step};
 pub use self::report::{ReplayStats, StateChange};
+pub use self::score::{Score, Wrong, score};

@@ -332,7 +332,7 @@ fn options(
 }
 
 /// Tells a process from the others where a recording has no pids.
-fn made_up(process: u32, ms: u64) -> ProcessRef {
+pub(super) fn made_up(process: u32, ms: u64) -> ProcessRef {
     ProcessRef { pid: process, start: Some(ms) }
 }
 

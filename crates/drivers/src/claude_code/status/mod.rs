@@ -55,6 +55,7 @@ impl StatusDecoder {
             let start = start.and_then(Raw::str).and_then(|start| start.parse().ok());
             Some(ProcessRef { pid, start })
         });
+        self.process = process;
         let Some(word) = status.and_then(Raw::id) else { return Decoded::Understood };
         let changed = changed.and_then(Raw::u64).and_then(|ms| i64::try_from(ms).ok());
         let changed = changed.and_then(|ms| Timestamp::from_millisecond(ms).ok());
