@@ -32,3 +32,4 @@ mod interactive;
 mod one_shot;
 mod permission;
 mod signals;
+mod soon;

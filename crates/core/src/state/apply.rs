@@ -2,8 +2,7 @@
 
 use crate::draft::Draft;
 use crate::event::{
-    Body, DecidedBy, Decision, ErrorKind, ReportedStatus, Scope, Trust, TurnEnded, TurnOrigin,
-    TurnOutcome, WaitingFor,
+    Body, ErrorKind, ReportedStatus, Scope, Trust, TurnEnded, TurnOrigin, TurnOutcome, WaitingFor,
 };
 use crate::id::TurnId;
 use crate::state::Answer;
@@ -90,7 +89,7 @@ impl Intake<'_> {
     }
 
     /// The claims this draft's feed speaks for: of the watched process, or of another one.
-    fn claims(&mut self) -> &mut Claims {
+    pub(crate) fn claims(&mut self) -> &mut Claims {
         let foreign = self.is_foreign();
         let evidence = &mut self.record.evidence;
         if foreign { &mut evidence.elsewhere } else { &mut evidence.claims }
@@ -216,14 +215,12 @@ impl Intake<'_> {
         }
         match status {
             ReportedStatus::Busy => {
-                // Whoever goes on working was let.
-                self.back_from_waiting(Decision::Allowed);
+                self.back_at_work();
                 let stamp = self.stamp(Sign::SaysBusy);
                 self.claims().busy(trust, stamp);
             }
             ReportedStatus::Idle | ReportedStatus::Shell => {
-                // Whoever stops was not.
-                self.back_from_waiting(Decision::Denied);
+                self.back_from_waiting();
                 let ready = &mut self.record.evidence.ready;
                 *ready = (*ready).max(Some(at));
                 let stamp = self.stamp(Sign::SaysIdle);
@@ -240,18 +237,6 @@ impl Intake<'_> {
             }
             ReportedStatus::Waiting | ReportedStatus::Unknown => {}
         }
-    }
-
-    /// A source that reported a wait reports none any more: what was open then is settled.
-    fn back_from_waiting(&mut self, decision: Decision) {
-        let (at, trust) = (self.at, self.trust);
-        let Some(waiting) = self.claims().tier(trust).waiting else { return };
-        let since = waiting.stamp.at;
-        if trust == Trust::Authoritative || self.overshadowed || since > at {
-            return;
-        }
-        let settled = Settled { decision, by: DecidedBy::User };
-        self.settle_requests("status", settled, |request| request.opened.at <= since);
     }
 }
 

@@ -163,6 +163,9 @@ pub(crate) struct Request {
     /// stream tells of it, too.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) hearsay: bool,
+    /// The process said at this time that it waits no more. How it was settled is not known yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) passed: Option<Timestamp>,
     /// When and under which number it was settled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) closed: Option<Sighting>,
@@ -172,8 +175,14 @@ pub(crate) struct Request {
 }
 
 impl Request {
+    /// Not settled.
     pub(crate) fn is_open(&self) -> bool {
         self.closed.is_none() && !self.hearsay
+    }
+
+    /// Not settled, and somebody must act.
+    pub(crate) fn waits(&self) -> bool {
+        self.is_open() && self.passed.is_none()
     }
 
     pub(crate) fn is_called(&self, id: &RequestId) -> bool {

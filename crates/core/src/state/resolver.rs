@@ -15,11 +15,13 @@ use crate::state::desk::Desk;
 use crate::state::explain::Explanation;
 use crate::state::identity::held::release;
 use crate::state::intake::Intake;
+use crate::state::ledger::Start;
 use crate::state::lineage::Processes;
 use crate::state::record::Watch;
 use crate::state::rules::{LIMITS, SKEW};
 use crate::state::settle::{Unsettled, settle};
 use crate::state::stamp::{Sign, Stamp};
+use crate::state::word::let_go;
 use crate::state::{Link, SessionRecord, SessionState};
 
 /// What became of a draft.
@@ -152,7 +154,7 @@ impl Resolver {
             && intake.record.is_over()
             && intake.record.last_end().is_some_and(|end| intake.at.duration_since(end) > SKEW);
         if !is_start && (is_new || is_back) {
-            intake.discover();
+            intake.discover(left.as_ref());
         }
         let answer = intake.take(draft.body);
         intake.descend(left, &self.processes);
@@ -231,6 +233,18 @@ impl Resolver {
         let process = process?;
         let left = self.processes.take(process, &draft.session, draft.at)?;
         let how = if how == StartSource::Discovered { StartSource::Clear } else { how };
+        // A session that nobody announced and that did nothing is nothing to go on from: it was a name for a moment.
+        let was_used = |entry: &Entry| {
+            let ledger = &entry.record.ledger;
+            let announced = |start: &Start| start.source != StartSource::Discovered;
+            !ledger.turns.is_empty() || ledger.starts.iter().any(announced)
+        };
+        let told = matches!(draft.body, Body::SessionStarted(_));
+        let how = if told || self.sessions.get(&left).is_none_or(was_used) {
+            how
+        } else {
+            StartSource::Discovered
+        };
         if let Some(entry) = self.sessions.get_mut(&left) {
             let record = Arc::make_mut(&mut entry.record);
             record.evidence.arrivals += 1;
@@ -308,6 +322,7 @@ impl Resolver {
             };
             let mut desk = Desk { next_seq: &mut self.next_seq, out, observed_at: now };
             entry.unsettled = None;
+            let_go(record, now, &origin, &mut desk);
             entry.due = settle(record, now, None, &origin, &mut desk);
         }
         self.forget(now);

@@ -74,6 +74,8 @@ pub(crate) struct Limits {
     pub(crate) word: SignedDuration,
     /// What others see of a change is in the word of the process after this at the latest.
     pub(crate) following: SignedDuration,
+    /// A process that went on working after a wait was let, if nothing else was heard of it by then.
+    pub(crate) let_go: SignedDuration,
     /// A process that goes on working or waiting although others saw an end is believed for so long.
     pub(crate) believed: SignedDuration,
     /// A background task that ended wakes its agent; so long it counts as not yet reported.
@@ -98,6 +100,7 @@ pub(crate) const LIMITS: Limits = Limits {
     sealing: SignedDuration::from_secs(10),
     word: SignedDuration::from_secs(24 * 60 * 60),
     following: SignedDuration::from_secs(1),
+    let_go: SignedDuration::from_secs(2),
     believed: SignedDuration::from_secs(30),
     report: SignedDuration::from_secs(3),
     clearing: SignedDuration::from_secs(5),

@@ -108,7 +108,7 @@ fn copy(record: &mut SessionRecord, verdict: &Verdict) {
     state.error = verdict.error;
     state.turn = turn;
     state.open.clear();
-    state.open.extend(ledger.requests.iter().filter(|request| request.is_open()).map(|request| {
+    state.open.extend(ledger.requests.iter().filter(|request| request.waits()).map(|request| {
         OpenRequest {
             request: request.id.clone(),
             call: request.call.clone(),

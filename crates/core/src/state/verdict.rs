@@ -10,7 +10,7 @@ use crate::event::{ErrorKind, RunMode, Status, Trust, TurnOutcome, WaitingFor};
 use crate::id::EventId;
 use crate::state::beside::Beside;
 use crate::state::claims::{Claim, Over, Says, standing};
-use crate::state::ledger::Turn;
+use crate::state::ledger::{Request, Turn};
 use crate::state::rules::{LIMITS, SKEW};
 use crate::state::stamp::{Sign, Stamp};
 use crate::state::{Activity, SessionRecord};
@@ -127,11 +127,14 @@ impl SessionRecord {
         let beside = self.beside(now, stands.as_ref());
         verdict.background = beside.others;
         verdict.due = beside.due;
+        if let Some(until) = self.ledger.requests.iter().filter_map(Request::let_go_at).min() {
+            bring_forward(&mut verdict.due, until);
+        }
         if let Some((_, until)) = settles(now, &claims, stands.as_ref()) {
             bring_forward(&mut verdict.due, until);
         }
         let limit;
-        if let Some(request) = self.ledger.requests.iter().find(|request| request.is_open()) {
+        if let Some(request) = self.ledger.requests.iter().find(|request| request.waits()) {
             verdict.status = request.waiting_for.status();
             verdict.waiting_for = Some(request.waiting_for);
             let opened = request.opened;

@@ -7,15 +7,63 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::event::{ReportedStatus, Status, Trust, WaitingFor};
+use crate::draft::Hints;
+use crate::event::{DecidedBy, Decision, Origin, ReportedStatus, Scope, Status, Trust, WaitingFor};
 use crate::process::ProcessRef;
 use crate::state::SessionRecord;
 use crate::state::bound;
+use crate::state::desk::{Desk, conclusion_id};
+use crate::state::identity::request::REFUSED;
 use crate::state::intake::Intake;
-use crate::state::ledger::Settled;
-use crate::state::rules::LIMITS;
+use crate::state::ledger::{Request, Settled};
+use crate::state::rules::{LIMITS, SKEW};
 use crate::state::stamp::{Sign, Stamp};
 use crate::state::verdict::{Reason, Verdict, after, bring_forward};
+
+impl Request {
+    /// When a request that a process waits for no more counts as allowed, if nothing else was heard of it.
+    pub(crate) fn let_go_at(&self) -> Option<Timestamp> {
+        self.passed.filter(|_| self.is_open()).map(|passed| after(passed, LIMITS.let_go))
+    }
+}
+
+/// Whoever goes on working after a wait was let.
+pub(crate) fn let_go(
+    record: &mut SessionRecord,
+    now: Timestamp,
+    origin: &Origin,
+    desk: &mut Desk<'_>,
+) {
+    let due = |request: &Request| request.let_go_at().filter(|at| *at <= now);
+    while let Some((index, at)) = record
+        .ledger
+        .requests
+        .iter()
+        .enumerate()
+        .find_map(|(index, request)| Some((index, due(request)?)))
+    {
+        record.evidence.arrivals += 1;
+        let request = &record.ledger.requests[index];
+        let settled = Settled { decision: Decision::Allowed, by: DecidedBy::User };
+        let settled = settled.of(request.waiting_for);
+        let cause = request.opened.event;
+        let desk = Desk { next_seq: desk.next_seq, out: desk.out, observed_at: desk.observed_at };
+        let id = conclusion_id(record, cause, at, "let go");
+        let mut intake = Intake {
+            record,
+            desk,
+            origin,
+            id,
+            at,
+            scope: Scope::Main,
+            process: None,
+            hints: Hints::default(),
+            trust: Trust::Reported,
+            overshadowed: false,
+        };
+        intake.close(index, "let go", settled);
+    }
+}
 
 /// The state one process says it is in.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -42,7 +90,7 @@ impl Word {
 impl Intake<'_> {
     /// The process says that it is in another state.
     pub(crate) fn keep_word(&mut self, status: ReportedStatus, waiting_for: Option<WaitingFor>) {
-        let (process, at) = (self.process, self.at);
+        let process = self.process;
         if self.record.is_over() {
             // It speaks of the session it has just left.
             return;
@@ -64,12 +112,65 @@ impl Intake<'_> {
             let word = Word { process, stamp, status, waiting_for };
             bound::push(words, bound::STARTS, word, |_| true);
         }
-        if status == ReportedStatus::Idle && !self.overshadowed {
-            // While a dialog is open a process says that it waits.
-            self.settle_requests("status", Settled::UNSEEN, |request| {
-                request.scope.is_main() && request.opened.at < at
-            });
+    }
+
+    /// The process works: what it waited for is settled. How will be told by what comes of it.
+    pub(crate) fn back_at_work(&mut self) {
+        let at = self.at;
+        let Some(waited) = self.waited().filter(|waited| *waited <= at) else { return };
+        let about = |request: &Request| {
+            request.waits()
+                && request.opened.at <= at
+                && waited.duration_since(request.opened.at) >= -SKEW
+        };
+        if self.ledger().requests.iter().any(about) {
+            for request in self.ledger_mut().requests.iter_mut().filter(|it| about(it)) {
+                request.passed = Some(at);
+            }
         }
+    }
+
+    /// The process has nothing to do: what it waited for was refused. While a dialog is open it says that it waits.
+    pub(crate) fn back_from_waiting(&mut self) {
+        let at = self.at;
+        if self.trust == Trust::Authoritative || self.overshadowed {
+            return;
+        }
+        let waited = self.waited().filter(|waited| *waited <= at);
+        let stands = self.hints.stands;
+        self.settle_requests("status", REFUSED, |request| {
+            let said =
+                waited.is_some_and(|waited| waited.duration_since(request.opened.at) >= -SKEW);
+            request.opened.at < at && (said || (stands && request.scope.is_main()))
+        });
+    }
+
+    /// When the process said last that it waits.
+    fn waited(&mut self) -> Option<Timestamp> {
+        if self.trust == Trust::Authoritative || self.overshadowed {
+            return None;
+        }
+        let trust = self.trust;
+        self.claims().tier(trust).waiting.map(|waiting| waiting.stamp.at)
+    }
+
+    /// Since when a process that waited for a request made now has been working again.
+    pub(crate) fn passed_since(&mut self) -> Option<Timestamp> {
+        let at = self.at;
+        let waited = self.waited().filter(|waited| waited.duration_since(at) >= -SKEW)?;
+        let busy =
+            self.record.evidence.words.iter().filter(|word| word.status == ReportedStatus::Busy);
+        busy.map(|word| word.stamp.at).filter(|busy| *busy >= at && *busy >= waited).max()
+    }
+
+    /// True if a process of the session had nothing to do after now.
+    pub(crate) fn has_rested_since(&self) -> bool {
+        let (at, overshadowed) = (self.at, self.overshadowed);
+        let rested = |word: &Word| {
+            matches!(word.status, ReportedStatus::Idle | ReportedStatus::Shell)
+                && word.stamp.at > at
+        };
+        !overshadowed && self.record.evidence.words.iter().any(rested)
     }
 
     /// The process has left the session: its word counts no more.

@@ -13,10 +13,13 @@ use crate::state::ledger::{Answered, Request, Settled};
 pub(crate) const WITHDRAWN: Settled =
     Settled { decision: Decision::Cancelled, by: DecidedBy::Agent };
 
+/// Whoever waited and then had nothing to do was not let.
+pub(crate) const REFUSED: Settled = Settled { decision: Decision::Denied, by: DecidedBy::User };
+
 impl Intake<'_> {
     /// `permission.requested`.
     pub(crate) fn permission_requested(&mut self, mut data: PermissionRequested) -> Answer {
-        let trust = self.trust;
+        let (at, trust) = (self.at, self.trust);
         let named = data.call.as_ref().is_some_and(|call| !call.is_empty());
         let (known, call) = self.recognise(&data);
         if let Some(index) = known
@@ -26,6 +29,7 @@ impl Intake<'_> {
             let request = &mut self.ledger_mut().requests[index];
             request.opened.by.add(trust);
             request.input = request.input.or(input);
+            request.passed.take_if(|passed| *passed < at);
             if named || request.call.is_none() {
                 request.guessed = !named && call.is_some();
                 request.call = call.or(request.call.take());
@@ -66,6 +70,7 @@ impl Intake<'_> {
             waiting_for: data.waiting_for,
             opened: self.sighting(Seq(0)),
             hearsay: self.overshadowed,
+            passed: self.passed_since(),
             closed: None,
             settled: None,
         };
@@ -122,6 +127,9 @@ impl Intake<'_> {
         }
         if self.is_cut(&request.scope, self.at) {
             return Some(WITHDRAWN);
+        }
+        if request.scope.is_main() && self.has_rested_since() {
+            return Some(REFUSED);
         }
         let passed = self.record.evidence.prompt_cut.is_some_and(|cut| cut > self.at);
         (request.scope.is_main() && passed).then_some(Settled::UNSEEN)
@@ -219,7 +227,7 @@ impl Intake<'_> {
         }
     }
 
-    fn close(&mut self, index: usize, what: &str, settled: Settled) {
+    pub(crate) fn close(&mut self, index: usize, what: &str, settled: Settled) {
         let request = &self.ledger().requests[index];
         let call: Option<CallId> = request.call.clone().filter(|call| !call.is_empty());
         let (id, scope) = (request.id.clone(), request.scope.clone());

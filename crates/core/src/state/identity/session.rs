@@ -8,7 +8,6 @@ use crate::event::{
 };
 use crate::id::{NativeId, Seq};
 use crate::process::ProcessRef;
-use crate::state::Answer;
 use crate::state::bound::{self, push};
 use crate::state::claims::Claims;
 use crate::state::identity::facts::update_of;
@@ -17,28 +16,32 @@ use crate::state::intake::Intake;
 use crate::state::ledger::{Sighting, Start};
 use crate::state::rules::SKEW;
 use crate::state::stamp::{SeenBy, Sign, keep_later};
+use crate::state::{Answer, Link};
 
 /// The start that a source without a process means began at most so long after the session was seen.
 const DISCOVERED: jiff::SignedDuration = jiff::SignedDuration::from_secs(10);
 
 impl Intake<'_> {
-    /// The session is seen for the first time, or again after its end, by something else than its start.
-    pub(crate) fn discover(&mut self) {
+    /// The session is seen for the first time, or again after its end, by something else than its start. It may
+    /// be known which one it goes on from.
+    pub(crate) fn discover(&mut self, left: Option<&Link>) {
+        let source = left.map_or(StartSource::Discovered, |left| left.how);
         let started = SessionStarted {
-            source: StartSource::Discovered,
+            source,
             cwd: None,
             model: None,
             version: None,
             entrypoint: None,
             mode: None,
-            parent: None,
+            parent: left.map(|left| left.id.clone()),
             process: self.process,
         };
+        self.record.state.source = source;
         let seq = self.conclude("discovered", Scope::Main, started);
         let began = Sighting { by: SeenBy::default(), ..self.sighting(seq) };
         self.add_start(Start {
             process: self.process,
-            source: StartSource::Discovered,
+            source,
             began,
             ended: None,
             reason: None,
