@@ -37,6 +37,9 @@ impl Intake<'_> {
             process: self.process,
         };
         self.record.state.source = source;
+        if let Some(left) = left {
+            self.record.state.parent.get_or_insert_with(|| left.clone());
+        }
         let seq = self.conclude("discovered", Scope::Main, started);
         let began = Sighting { by: SeenBy::default(), ..self.sighting(seq) };
         self.add_start(Start {
