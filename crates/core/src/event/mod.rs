@@ -11,7 +11,7 @@ mod envelope;
 mod kind;
 mod parts;
 pub mod wire;
-mod word;
+pub(crate) mod word;
 
 #[cfg(feature = "schema")]
 pub mod schema;

@@ -29,7 +29,7 @@ mod stamp;
 mod verdict;
 mod word;
 
-pub use self::explain::{Explanation, Weighed};
+pub use self::explain::{Change, Explanation, Overruled, Weighed};
 pub use self::record::SessionRecord;
 pub use self::resolver::{Answer, Resolver};
 pub use self::session::{Link, OpenRequest, SessionState};

@@ -1,6 +1,7 @@
 //! Promises of identity and state, on drafts made by hand.
 
 mod bench;
+mod explain;
 mod field_cases;
 mod held;
 mod identity;
