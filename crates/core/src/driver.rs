@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::digest::Digester;
 use crate::draft::Draft;
-use crate::event::Scope;
+use crate::event::{RunMode, Scope};
 use crate::id::{AgentName, NativeId};
 use crate::process::{Ancestor, ProcessExit, ProcessRef};
 
@@ -207,6 +207,12 @@ pub trait Driver: Send + Sync + fmt::Debug {
     fn is_side_call(&self, arguments: &[OsString]) -> bool {
         let _ = arguments;
         false
+    }
+
+    /// How a session is run, by the arguments of its process (without the program); none if they do not say.
+    fn run_mode(&self, arguments: &[OsString]) -> Option<RunMode> {
+        let _ = arguments;
+        None
     }
 
     /// The agent's own process among a hook's ancestors.

@@ -6,7 +6,7 @@
 //! use no async runtime, print nothing, and whatever goes wrong in them the agent never notices.
 //!
 //! The daemon's side of both is [`ingest`]; [`follow`] reads what agents write for themselves, without anybody's
-//! help; [`replay`] plays recorded signals once more.
+//! help, and [`liveness`] looks at its processes; [`replay`] plays recorded signals once more.
 //!
 //! Start at [`wrap::run`] (the stream), [`hook::run`] (one hook call) and [`spool`] (how both leave
 //! something for a daemon that is not there).
@@ -14,6 +14,7 @@
 pub mod follow;
 pub mod hook;
 pub mod ingest;
+pub mod liveness;
 pub mod process;
 pub mod record;
 pub mod replay;

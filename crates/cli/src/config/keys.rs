@@ -123,7 +123,7 @@ pub(super) const PROJECT: &[Key] =
     &[key("mute", Bool, "true keeps this project's events from all sinks but the store")];
 
 /// Kinds of feeds that are built in.
-pub(super) const FEED_KINDS: &[&str] = &["hooks", "wrap", "transcript", "status"];
+pub(super) const FEED_KINDS: &[&str] = &["hooks", "wrap", "transcript", "status", "process"];
 
 /// Options of the feeds that follow files.
 const FOLLOW: &[Key] = &[key(
@@ -142,7 +142,7 @@ pub(super) const SINK_KINDS: &[&str] = &["store", "jsonl", "webhook", "desktop"]
 /// check theirs when they are built.
 pub(super) fn options(kind: &str) -> Option<&'static [Key]> {
     match kind {
-        "hooks" | "wrap" => Some(&[]),
+        "hooks" | "wrap" | "process" => Some(&[]),
         "transcript" | "status" => Some(FOLLOW),
         _ => None,
     }
@@ -167,6 +167,9 @@ kind = "transcript"
 
 [feeds.status]
 kind = "status"
+
+[feeds.process]
+kind = "process"
 
 [sinks.store]
 kind = "store"

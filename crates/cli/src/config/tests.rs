@@ -84,7 +84,8 @@ fn user(text: &str) -> Place {
 fn without_any_file_hooks_and_wrapped_agents_reach_store_and_desktop() {
     let config = Place::new().config();
     let names = |names: Vec<&String>| names.into_iter().cloned().collect::<Vec<_>>();
-    assert_eq!(names(config.feeds.keys().collect()), ["hooks", "status", "transcript", "wrap"]);
+    let feeds = ["hooks", "process", "status", "transcript", "wrap"];
+    assert_eq!(names(config.feeds.keys().collect()), feeds);
     assert_eq!(names(config.sinks.keys().collect()), ["desktop", "store"]);
     assert!(config.feeds.values().all(|feed| feed.enabled));
     for sink in config.sinks.values() {

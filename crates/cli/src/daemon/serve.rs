@@ -12,6 +12,7 @@ use linelamp_core::{Timestamp, detail::Detail};
 use linelamp_feeds::ingest::{
     Intake, Ledger, Pokes, SpoolFeed, SpoolHandle, SpoolOptions, WrapperFeed, WrapperOptions,
 };
+use linelamp_feeds::liveness::{LivenessFeed, LivenessOptions};
 use linelamp_sinks::store::Store;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -84,6 +85,9 @@ async fn serve(paths: &Paths, config: &Config) -> Result<()> {
     let common = Common { reading, digester: agents::digester(&paths.state), ledger };
     let (mut feeds, spool) = start_feeds(paths, config, &bus, &sockets, &intake, &common)?;
     let following = Following::start(config, &bus, &mut feeds, &common)?;
+    if is_on(config, "process") {
+        watch_processes(&bus, &spool, &mut feeds);
+    }
     let stop = CancellationToken::new();
     let control = Arc::new(Control {
         bus: bus.clone(),
@@ -146,6 +150,23 @@ fn start_feeds(
         feeds.spawn(Box::new(wrapper), wrappers);
     }
     Ok((feeds, handle))
+}
+
+/// Starts to look after the processes of sessions.
+fn watch_processes(bus: &Bus, spool: &SpoolHandle, feeds: &mut FeedSet) {
+    let (sessions, spool) = (bus.clone(), spool.clone());
+    let liveness = LivenessFeed::new(LivenessOptions {
+        open: Box::new(move || sessions.open_processes()),
+        settled: Box::new(move || {
+            let spool = spool.clone();
+            Box::pin(async move {
+                // A spool that is read no more holds nothing up.
+                spool.settle().await;
+            })
+        }),
+        drivers: agents::all(),
+    });
+    feeds.spawn(Box::new(liveness), bus.publisher("process", Trust::Inferred));
 }
 
 /// Whether a built-in feed is switched on.

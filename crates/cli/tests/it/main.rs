@@ -7,6 +7,7 @@ mod docs;
 mod durability;
 mod follow;
 mod hooks;
+mod liveness;
 mod receiver;
 mod recordings;
 mod sandbox;

@@ -119,6 +119,27 @@ fn killed_session_is_taken_up_again_as_the_same() {
 }
 
 #[test]
+fn killed_cli_is_an_ended_session_although_nothing_says_so() {
+    let Some(sandbox) = hooked() else { return };
+    let lamp = Lamp::serve(&sandbox);
+    let gate = Gate::new();
+    sandbox.api.script("think long", [Answer::text("Too late.").held_by(&gate)]);
+
+    let (terminal, id) = started(&sandbox, &lamp);
+    terminal.enter("think long");
+    gate.wait_reached();
+    lamp.wait_for_state(&id, "working");
+    kill_process(sandbox.cli_process(), Signal::KILL).unwrap();
+    assert_eq!(terminal.wait_for_exit(), 128 + 9);
+
+    lamp.wait_for_state(&id, "ended");
+    assert_eq!(lamp.wait_for_event(&id, "session.ended")["reason"], "crashed");
+    let turns = lamp.events(&id, "turn.ended");
+    let outcomes: Vec<_> = turns.iter().map(|turn| &turn["outcome"]).collect();
+    assert_eq!(outcomes, ["lost"]);
+}
+
+#[test]
 fn question_is_a_wait_for_input() {
     let Some(sandbox) = hooked() else { return };
     let lamp = Lamp::serve(&sandbox);

@@ -65,8 +65,8 @@ pub(crate) fn first_state(draft: &Draft, origin: &Origin) -> SessionState {
 /// A lesser feed had said that the session ended; whoever held the stream is gone and cannot say how.
 pub(crate) fn end_as_said(record: &mut SessionRecord, desk: &mut Desk<'_>, origin: &Origin) {
     let said = record.ledger.starts.iter().filter(|start| start.ended.is_none());
-    let Some((at, process)) =
-        said.filter_map(|start| start.said_over.zip(Some(start.process))).max()
+    let Some((at, process, reason)) =
+        said.filter_map(|start| Some((start.said_over?, start.process, start.reason))).max()
     else {
         return;
     };
@@ -86,7 +86,7 @@ pub(crate) fn end_as_said(record: &mut SessionRecord, desk: &mut Desk<'_>, origi
         overshadowed: false,
     };
     intake.session_ended(SessionEnded {
-        reason: EndReason::Unknown,
+        reason: reason.unwrap_or(EndReason::Unknown),
         exit_code: None,
         signal: None,
         process,

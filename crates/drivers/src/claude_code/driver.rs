@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 use linelamp_core::driver::{
     Decoder, DecoderOptions, Direction, Driver, HookContext, Keep, SessionFile, Source,
 };
+use linelamp_core::event::RunMode;
 use linelamp_core::id::AgentName;
 use linelamp_core::process::ProcessRef;
 
+use super::arguments::Arguments;
 use super::{
     HookDecoder, StatusDecoder, StreamDecoder, TranscriptDecoder, arguments, places, single,
 };
@@ -75,6 +77,12 @@ impl Driver for ClaudeCode {
 
     fn is_side_call(&self, arguments: &[OsString]) -> bool {
         arguments::is_side_call(arguments)
+    }
+
+    fn run_mode(&self, arguments: &[OsString]) -> Option<RunMode> {
+        let words: Vec<String> =
+            arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        Arguments::read(&words).mode
     }
 
     fn config_folders(
@@ -155,6 +163,20 @@ mod tests {
         ] {
             let picked = driver.pick_process(&context(pid, &ancestors));
             assert_eq!(picked.map(|process| process.pid), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn the_arguments_of_a_process_tell_how_it_is_run() {
+        let driver = ClaudeCode::new();
+        for (line, expected) in [
+            ("", None),
+            ("-p hi", Some(RunMode::OneShot)),
+            ("-p --input-format stream-json", Some(RunMode::Hosted)),
+            ("--continue", Some(RunMode::Interactive)),
+        ] {
+            let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+            assert_eq!(driver.run_mode(&words), expected, "{line}");
         }
     }
 

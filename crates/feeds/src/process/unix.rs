@@ -1,7 +1,18 @@
 //! Processes through `/proc`. On a Unix without it everything is absent, and callers live with that.
 
+use std::ffi::{OsStr, OsString};
+use std::io::Read as _;
+use std::os::unix::ffi::OsStrExt as _;
+
 use linelamp_core::process::{Ancestor, ProcessRef};
 use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use rustix::process::Pid;
+
+use super::Presence;
+
+/// A command line is read up to here; the system allows less.
+const LONGEST_COMMAND_LINE: u64 = 8 << 20;
 
 /// Interpreters whose own name says nothing about the program they run.
 const INTERPRETERS: [&[u8]; 9] = [
@@ -38,6 +49,61 @@ pub fn stat(pid: u32) -> Option<Stat> {
 /// `pid` with its start time, as far as it can be read.
 pub fn reference(pid: u32) -> ProcessRef {
     ProcessRef { pid, start: stat(pid).map(|stat| stat.start) }
+}
+
+/// Whether `process` is still there. One that has exited and was not waited for is not.
+pub fn presence(process: ProcessRef) -> Presence {
+    let mut buffer = [0; 1024];
+    match try_read_small(&format!("/proc/{}/stat", process.pid), &mut buffer) {
+        Ok(text) => match parse_stat(text) {
+            Some(stat) if matches!(stat.state, b'Z' | b'X' | b'x') => Presence::Gone,
+            Some(stat) if process.start.is_some_and(|start| start != stat.start) => Presence::Gone,
+            Some(_) => Presence::Runs,
+            None => Presence::Unknown,
+        },
+        // Also where there is no `/proc`, or where it hides what is not ours.
+        Err(Errno::NOENT | Errno::SRCH) => presence_of_pid(process.pid),
+        Err(_) => Presence::Unknown,
+    }
+}
+
+/// Whether anybody has the pid; who it is cannot be said.
+fn presence_of_pid(pid: u32) -> Presence {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    match pid.map(rustix::process::test_kill_process) {
+        Some(Err(Errno::SRCH)) => Presence::Gone,
+        _ => Presence::Unknown,
+    }
+}
+
+/// The arguments of `process`, without its program and, for a script, without its interpreter. None are known of
+/// a process that has written a title over them. May wait: the system reads them from the process's own memory.
+pub fn arguments(process: ProcessRef) -> Option<Vec<OsString>> {
+    let name = stat(process.pid)?.name;
+    let file = std::fs::File::open(format!("/proc/{}/cmdline", process.pid)).ok()?;
+    let mut text = Vec::new();
+    file.take(LONGEST_COMMAND_LINE).read_to_end(&mut text).ok()?;
+    // Whoever has the pid now may not be whom it was about.
+    if presence(process) != Presence::Runs {
+        return None;
+    }
+    let words = split_arguments(&name, &text)?;
+    Some(words.into_iter().map(|word| OsStr::from_bytes(word).to_owned()).collect())
+}
+
+/// None if what was read is no list of arguments, or not all of it.
+fn split_arguments<'a>(name: &[u8], text: &'a [u8]) -> Option<Vec<&'a [u8]>> {
+    // A list ends with one zero; a title leaves many behind it, or none.
+    let text = text.strip_suffix(b"\0")?;
+    if text.ends_with(b"\0\0") {
+        return None;
+    }
+    let mut words = text.split(|byte| *byte == 0);
+    words.next()?;
+    if INTERPRETERS.contains(&name) {
+        words.find(|word| !word.starts_with(b"-"))?;
+    }
+    Some(words.collect())
 }
 
 /// The processes above this one, nearest first, at most `limit` of them.
@@ -112,10 +178,14 @@ fn number(digits: &[u8]) -> Option<u64> {
 }
 
 /// One open, one read, one close: `/proc` files are made whole at the first read.
+fn try_read_small<'a>(path: &str, buffer: &'a mut [u8]) -> Result<&'a [u8], Errno> {
+    let file = rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+    let length = rustix::io::read(&file, &mut *buffer)?;
+    Ok(buffer.get(..length).unwrap_or_default())
+}
+
 fn read_small<'a>(path: &str, buffer: &'a mut [u8]) -> Option<&'a [u8]> {
-    let file = rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()?;
-    let length = rustix::io::read(&file, &mut *buffer).ok()?;
-    buffer.get(..length)
+    try_read_small(path, buffer).ok()
 }
 
 #[cfg(test)]
@@ -139,6 +209,48 @@ mod tests {
         );
         assert_eq!(script_name(b"claude\0\0\0"), Some(&b"claude"[..]));
         assert_eq!(script_name(b""), None);
+    }
+
+    #[test]
+    fn arguments_are_what_follows_the_program_or_the_script() {
+        let read = |name: &str, text: &str| {
+            let words = split_arguments(name.as_bytes(), text.as_bytes())?;
+            Some(
+                words
+                    .iter()
+                    .map(|word| String::from_utf8_lossy(word))
+                    .collect::<Vec<_>>()
+                    .join("|"),
+            )
+        };
+        for (name, text, expected) in [
+            ("claude", "claude\0-p\0two words\0", Some("-p|two words")),
+            ("claude", "/usr/bin/claude\0", Some("")),
+            ("claude", "claude\0-p\0\0", Some("-p|")),
+            ("node", "node\0--no-warnings\0/usr/bin/claude\0-p\0", Some("-p")),
+            ("node", "node\0-\0", None),
+            ("node", "claude\0\0\0\0\0\0", None),
+            ("claude", "a title", None),
+            ("claude", "", None),
+        ] {
+            assert_eq!(read(name, text).as_deref(), expected, "{text:?}");
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn this_process_is_there_with_its_arguments_and_nobody_else_is_taken_for_it() {
+        let own = reference(std::process::id());
+        assert_eq!(presence(own), Presence::Runs);
+        assert_eq!(presence(ProcessRef { start: None, ..own }), Presence::Runs);
+        assert_eq!(presence(ProcessRef { start: own.start.map(|s| s + 1), ..own }), Presence::Gone);
+        let none = ProcessRef { pid: i32::MAX.cast_unsigned(), start: None };
+        assert_eq!(presence(none), Presence::Gone);
+        assert_eq!(presence(ProcessRef { pid: 0, start: None }), Presence::Unknown);
+        let expected: Vec<OsString> = std::env::args_os().skip(1).collect();
+        assert_eq!(arguments(own), Some(expected));
+        assert_eq!(arguments(ProcessRef { start: Some(1), ..own }), None);
+        assert_eq!(arguments(none), None);
     }
 
     #[cfg(target_os = "linux")]

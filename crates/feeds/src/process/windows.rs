@@ -1,6 +1,10 @@
 //! Nothing is read on Windows yet: sessions are bound by id alone.
 
+use std::ffi::OsString;
+
 use linelamp_core::process::{Ancestor, ProcessRef};
+
+use super::Presence;
 
 /// One process as the system shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +21,16 @@ pub struct Stat {
 
 /// Always absent.
 pub fn stat(_pid: u32) -> Option<Stat> {
+    None
+}
+
+/// Always unknown.
+pub fn presence(_process: ProcessRef) -> Presence {
+    Presence::Unknown
+}
+
+/// Always absent.
+pub fn arguments(_process: ProcessRef) -> Option<Vec<OsString>> {
     None
 }
 

@@ -7,6 +7,7 @@ mod ingest_hostile;
 mod ingest_spool;
 mod ingest_support;
 mod ingest_wrapper;
+mod liveness;
 mod replay;
 mod replay_record;
 mod support;

@@ -174,8 +174,12 @@ impl Intake<'_> {
         };
         if self.overshadowed && self.is_watched(index) {
             // The one who holds the stream will see it, and how.
-            let at = self.at;
-            self.ledger_mut().starts[index].said_over = Some(at);
+            let (at, reason) = (self.at, data.reason);
+            let start = &mut self.ledger_mut().starts[index];
+            if start.said_over.is_none_or(|said| at < said) {
+                start.said_over = Some(at);
+                start.reason = Some(reason);
+            }
             return Answer::Confirms(Seq(0));
         }
         self.release_all();
@@ -227,9 +231,10 @@ impl Intake<'_> {
         }
     }
 
-    /// True if the start is that of the process whose stream is watched.
+    /// True if the start is that of the process whose stream is watched, by somebody who still may tell of it.
     fn is_watched(&self, index: usize) -> bool {
-        self.ledger().starts[index].began.by.has(Trust::Authoritative)
+        let is_open = self.record.evidence.watch.is_some_and(|watch| watch.closed.is_none());
+        is_open && self.ledger().starts[index].began.by.has(Trust::Authoritative)
     }
 
     fn ending_start(&self, process: Option<ProcessRef>) -> Option<usize> {

@@ -92,6 +92,36 @@ fn the_streams_process_ends_by_its_exit_and_tells_how() {
 }
 
 #[test]
+fn once_the_stream_is_gone_what_others_say_of_the_end_counts_in_either_order() {
+    for said_first in [true, false] {
+        let mut bench = Bench::default();
+        bench.stream(draft(0, start(StartSource::Startup)).pid(7));
+        bench.stream(draft(100, turn("t1")).pid(7));
+        let say = |bench: &mut Bench| {
+            bench.see(Feed::Transcript, draft(900, end(EndReason::Crashed)).pid(7));
+        };
+        let lose = |bench: &mut Bench| {
+            let origin = Feed::Stream.origin();
+            bench.resolver.feed_closed(&key(), at(950), &origin, &mut bench.events);
+        };
+        if said_first {
+            say(&mut bench);
+            assert_ne!(bench.status(), Status::Ended, "who holds the stream may know better");
+            lose(&mut bench);
+        } else {
+            lose(&mut bench);
+            say(&mut bench);
+        }
+        assert_eq!(bench.status(), Status::Ended, "{said_first}");
+        let reasons = bench.events.iter().filter_map(|event| match &event.body {
+            Body::SessionEnded(end) => Some(end.reason),
+            _ => None,
+        });
+        assert_eq!(reasons.collect::<Vec<_>>(), [EndReason::Crashed], "{said_first}");
+    }
+}
+
+#[test]
 fn evidence_older_than_the_end_never_reopens_a_session() {
     let mut bench = Bench::default();
     bench.hook(draft(0, start(StartSource::Startup)));
