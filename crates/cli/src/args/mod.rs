@@ -45,6 +45,8 @@ pub(crate) enum Command {
     Ls(ListArgs),
     /// Show one session
     Show(ShowArgs),
+    /// Say why a session is in its state, and what would change it
+    Explain(ExplainArgs),
     /// Follow sessions as they change
     Watch(WatchArgs),
     /// Print past events
@@ -135,6 +137,16 @@ pub(crate) struct ListArgs {
 /// `show`
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
+    /// The session's id, or the beginning of it
+    pub(crate) id: String,
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+/// `explain`
+#[derive(Debug, Args)]
+pub(crate) struct ExplainArgs {
     /// The session's id, or the beginning of it
     pub(crate) id: String,
     /// How to print

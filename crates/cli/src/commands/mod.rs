@@ -3,6 +3,7 @@
 mod config;
 mod demo;
 mod down;
+mod explain;
 mod history;
 pub(crate) mod hook;
 mod hooks;
@@ -40,6 +41,7 @@ pub(crate) fn run(command: Command) -> Result<ExitCode> {
         Command::Wrapper(command) => wrapper::run(command),
         Command::Ls(args) => list::run(&args),
         Command::Show(args) => show::run(&args),
+        Command::Explain(args) => explain::run(&args),
         Command::Watch(args) => watch::run(&args),
         Command::History(args) => history::run(&args),
         Command::Replay(args) => replay::run(&args),

@@ -112,6 +112,9 @@ impl Control {
     async fn answer(&self, request: Request) -> Response {
         match request {
             Request::Sessions => self.sessions(),
+            Request::Explain { session } => {
+                Response::Explanation { explanation: self.bus.explain(&session).map(Box::new) }
+            }
             Request::Health => Response::Health {
                 counters: health::counters(
                     &self.bus,

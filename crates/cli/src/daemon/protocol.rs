@@ -3,7 +3,8 @@
 //! The first line both ways is a greeting with the protocol number. Unknown fields are ignored on both
 //! sides, so that a client and a daemon of different releases get along.
 
-use linelamp_core::state::SessionState;
+use linelamp_core::id::SessionKey;
+use linelamp_core::state::{Explanation, SessionState};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -47,6 +48,11 @@ pub(crate) enum Request {
     Sessions,
     /// The state of every session, then every event as it comes. Answers until the client goes away.
     Watch,
+    /// Why a session is in its state. One answer.
+    Explain {
+        /// The session, by its whole name.
+        session: SessionKey,
+    },
     /// How the daemon is doing. One answer.
     Health,
     /// Everything accepted so far is settled: the answer comes when the spool is empty and committed.
@@ -66,6 +72,11 @@ pub(crate) enum Response {
         /// Something the user should know about the daemon itself.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         warning: Option<String>,
+    },
+    /// Why a session is in its state.
+    Explanation {
+        /// None if there is no such session.
+        explanation: Option<Box<Explanation>>,
     },
     /// One event, at the metadata level.
     Event {

@@ -13,6 +13,11 @@ pub(crate) fn age(then: Timestamp, now: Timestamp) -> String {
     }
 }
 
+/// The time until `then` in the same form.
+pub(crate) fn until(then: Timestamp, now: Timestamp) -> String {
+    age(now, then)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -69,10 +69,22 @@ impl Drop for Agent {
     }
 }
 
+/// The events of one kind of a session, once there is one.
+fn told(sandbox: &Sandbox, session: &str, kind: &str) -> Vec<Value> {
+    // The store may still be writing what `ls` knows already.
+    sandbox.eventually(kind, |sandbox| {
+        let arguments = ["history", session, "--kind", kind, "--format", "ndjson"];
+        let output = sandbox.run(arguments);
+        let text = String::from_utf8(output.stdout).expect("text");
+        let events: Vec<Value> =
+            text.lines().map(|line| serde_json::from_str(line).expect("a JSON line")).collect();
+        (!events.is_empty()).then_some(events)
+    })
+}
+
 /// The reasons of all ends of a session.
 fn ends(sandbox: &Sandbox, session: &str) -> Vec<Value> {
-    let events =
-        sandbox.lines(["history", session, "--kind", "session.ended", "--format", "ndjson"]);
+    let events = told(sandbox, session, "session.ended");
     events.into_iter().map(|event| event["data"]["reason"].clone()).collect()
 }
 
@@ -100,7 +112,7 @@ fn a_killed_agent_is_an_ended_session_and_one_without_a_terminal_lives_on() {
     agent.kill();
     sandbox.until_state("killed", "ended");
     assert_eq!(ends(&sandbox, "killed"), ["crashed"]);
-    let turns = sandbox.lines(["history", "killed", "--kind", "turn.ended", "--format", "ndjson"]);
+    let turns = told(&sandbox, "killed", "turn.ended");
     assert_eq!(turns.len(), 1, "{turns:?}");
     assert_eq!(turns[0]["data"]["outcome"], "lost");
     let listed = sandbox.lines(["ls", "--format", "ndjson"]);
@@ -159,11 +171,8 @@ fn arguments_tell_that_a_run_is_one_shot_and_are_kept_nowhere() {
     let secret = "a secret prompt of thirty letters";
     let mut agent = Agent::start(&sandbox, &["-p", secret]);
     agent.hook(&start("once"));
-    sandbox.eventually("how it is run", |sandbox| {
-        let events =
-            sandbox.lines(["history", "once", "--kind", "session.updated", "--format", "ndjson"]);
-        events.into_iter().find(|event| event["data"]["mode"] == "one_shot")
-    });
+    let updates = told(&sandbox, "once", "session.updated");
+    assert_eq!(updates[0]["data"]["mode"], "one_shot", "{updates:?}");
     agent.kill();
     sandbox.until_state("once", "ended");
     daemon.stop();

@@ -5,6 +5,7 @@ mod commands;
 mod daemon;
 mod docs;
 mod durability;
+mod explain;
 mod follow;
 mod hooks;
 mod liveness;

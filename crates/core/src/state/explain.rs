@@ -180,7 +180,7 @@ impl SessionRecord {
             overruled: None,
         });
         let word = self.word(now).map(|word| {
-            let decides = decided.as_ref().is_some_and(|it| it.event == word.stamp.event);
+            let is_deciding = decided.as_ref().is_some_and(|it| it.event == word.stamp.event);
             let is_older = decided.as_ref().is_some_and(|it| it.at >= word.stamp.at);
             let why = if is_older { Overruled::Older } else { Overruled::Outweighed };
             Weighed {
@@ -190,7 +190,7 @@ impl SessionRecord {
                 age_ms: age(word.stamp.at, now),
                 trust: Some(Trust::Reported),
                 status: word.status(),
-                overruled: (!decides).then_some(why),
+                overruled: (!is_deciding).then_some(why),
             }
         });
         Explanation {
