@@ -7,11 +7,12 @@ use std::ffi::OsString;
 use std::io::{IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
 use linelamp_drivers::claude_code::ClaudeCode;
 use linelamp_drivers::claude_code::settings::{hook_command, wanted};
-use linelamp_feeds::record::{RecordOptions, record};
+use linelamp_feeds::record::{AgentFiles, RecordOptions, record};
 use serde_json::{Map, Value, json};
 
 use crate::agents;
@@ -48,6 +49,10 @@ pub(crate) fn run(args: RecordArgs) -> Result<ExitCode> {
         Some(_) => vec![OsString::from("--settings"), settings(private.path())?.into_os_string()],
         None => Vec::new(),
     };
+    let files = driver.as_ref().zip(crate::env::home()).and_then(|(driver, home)| {
+        let config = driver.config_folders(&home, &crate::env::get).into_iter().next()?;
+        Some(AgentFiles { driver: Arc::clone(driver), config })
+    });
     let options = RecordOptions {
         folder: args.dir,
         agent: driver.map(|driver| driver.agent()),
@@ -56,6 +61,7 @@ pub(crate) fn run(args: RecordArgs) -> Result<ExitCode> {
         hidden_arguments,
         environment: Vec::new(),
         hooks: Some(paths.state),
+        files,
     };
     let end = record(&options, std::io::stdin(), std::io::stdout(), std::io::stderr())?;
     if let Some(error) = end.incomplete {

@@ -31,5 +31,6 @@ mod harness;
 mod interactive;
 mod one_shot;
 mod permission;
+mod recorded;
 mod signals;
 mod soon;

@@ -48,6 +48,8 @@ struct Files {
     streams: HashMap<Stream, StreamFile>,
     hooks: Option<(File, File)>,
     calls: u64,
+    reports: Option<(File, u64)>,
+    records: HashMap<String, (File, u64)>,
     stderr: Option<File>,
     /// The first write that failed; nothing is written after it.
     failed: Option<io::Error>,
@@ -71,6 +73,8 @@ impl Folder {
             streams: HashMap::new(),
             hooks: None,
             calls: 0,
+            reports: None,
+            records: HashMap::new(),
             stderr: None,
             failed: None,
             is_over: false,
@@ -161,6 +165,42 @@ impl Folder {
                 .ok()
                 .and_then(|payload| payload.get("hook_event_name")?.as_str().map(str::to_owned));
             Ok(Some(json!({ "src": "hook", "line": files.calls, "event": event })))
+        });
+    }
+
+    /// A status file changed; none if it is gone. What it holds is JSON, and written as one line.
+    pub(super) fn report(&self, name: &str, bytes: Option<&[u8]>) {
+        self.note(|files, path| {
+            let (file, reports) = match &mut files.reports {
+                Some(open) => open,
+                none => none.insert((create(path, "sessions.ndjson")?, 0)),
+            };
+            let data: Value = bytes.map(serde_json::from_slice).transpose()?.unwrap_or_default();
+            let mut line = serde_json::to_vec(&json!({ "file": name, "data": data }))?;
+            line.push(b'\n');
+            file.write_all(&line)?;
+            *reports += 1;
+            Ok(Some(json!({ "src": "sessions", "line": reports, "file": name })))
+        });
+    }
+
+    /// A line was added to a session file.
+    pub(super) fn record(&self, name: &str, line: &[u8]) {
+        self.note(|files, path| {
+            let (file, lines) = match files.records.entry(name.to_owned()) {
+                std::collections::hash_map::Entry::Occupied(entry) => entry.into_mut(),
+                std::collections::hash_map::Entry::Vacant(entry) => {
+                    let path = path.join("transcript").join(name);
+                    let folder = path.parent().unwrap_or(&path);
+                    let file_name = path.file_name().unwrap_or_default().to_string_lossy();
+                    platform::create_private_folder(folder)?;
+                    entry.insert((create(folder, &file_name)?, 0))
+                }
+            };
+            file.write_all(line)?;
+            file.write_all(b"\n")?;
+            *lines += 1;
+            Ok(Some(json!({ "src": "transcript", "file": name, "line": lines })))
         });
     }
 

@@ -7,6 +7,7 @@
 //! What is not done here: hooks are not installed (the caller passes whatever makes the agent report to a
 //! private state folder), terminals are not recorded, and signals are not handled.
 
+mod files;
 mod folder;
 mod run;
 #[cfg(unix)]
@@ -14,4 +15,5 @@ mod unix;
 #[cfg(windows)]
 mod windows;
 
+pub use self::files::AgentFiles;
 pub use self::run::{RecordEnd, RecordError, RecordOptions, record};

@@ -13,6 +13,7 @@ use linelamp_core::process::ProcessExit;
 use linelamp_core::{AgentName, Timestamp};
 use serde_json::json;
 
+use super::files::{self, AgentFiles};
 use super::folder::{Folder, Stream};
 #[cfg(unix)]
 use super::unix as platform;
@@ -21,8 +22,8 @@ use super::windows as platform;
 use crate::process;
 use crate::spool::{FOLDER, is_spool_name, read_header};
 
-/// How often the private spool is looked at.
-const LOOK_EVERY: Duration = Duration::from_millis(10);
+/// How often the private spool and the agent's own files are looked at.
+pub(super) const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// After the program's end its last output is waited for so long: a process it left behind may hold the pipe.
 const REST: Duration = Duration::from_secs(2);
@@ -43,6 +44,8 @@ pub struct RecordOptions {
     pub environment: Vec<(OsString, OsString)>,
     /// The state folder its hooks report to, which nobody else uses.
     pub hooks: Option<PathBuf>,
+    /// Where it writes about itself.
+    pub files: Option<AgentFiles>,
 }
 
 impl fmt::Debug for RecordOptions {
@@ -133,13 +136,18 @@ pub fn record(
             program: options.program.to_string_lossy().into_owned(),
             source,
         })?;
-    folder.started(&arguments, process::reference(child.id()));
+    let process = process::reference(child.id());
+    folder.started(&arguments, process);
 
     let is_over = Arc::new(AtomicBool::new(false));
     let hooks = options.hooks.as_deref().map(|state| {
         let (folder, spool, is_over) =
             (Arc::clone(&folder), state.join(FOLDER), Arc::clone(&is_over));
         std::thread::spawn(move || watch_hooks(&folder, &spool, &is_over))
+    });
+    let files = options.files.clone().map(|files| {
+        let (folder, is_over) = (Arc::clone(&folder), Arc::clone(&is_over));
+        std::thread::spawn(move || files::watch(&folder, &files, process, &is_over))
     });
     if let Some(stdin) = child.stdin.take() {
         let folder = Arc::clone(&folder);
@@ -169,8 +177,8 @@ pub fn record(
         }
     }
     is_over.store(true, Ordering::Release);
-    if let Some(hooks) = hooks {
-        hooks.join().ok();
+    for thread in [hooks, files].into_iter().flatten() {
+        thread.join().ok();
     }
     let exit = status.map_or(ProcessExit { code: Some(1), signal: None }, platform::exit);
     folder.ended(exit);

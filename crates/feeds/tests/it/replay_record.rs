@@ -40,6 +40,7 @@ fn options(folder: &Path, script: &str) -> RecordOptions {
         arguments: ["-c", script].map(OsString::from).to_vec(),
         hidden_arguments: vec!["hidden".into()],
         environment: Vec::new(),
+        files: None,
         hooks: None,
     }
 }
