@@ -223,8 +223,11 @@ impl Intake<'_> {
                 self.back_from_waiting();
                 let ready = &mut self.record.evidence.ready;
                 *ready = (*ready).max(Some(at));
-                let stamp = self.stamp(Sign::SaysIdle);
-                keep_later(&mut self.claims().tier_mut(trust).idle, stamp);
+                // That one process rests says nothing of one that does not.
+                if !self.hints.stands || self.record.rests_but(self.process) {
+                    let stamp = self.stamp(Sign::SaysIdle);
+                    keep_later(&mut self.claims().tier_mut(trust).idle, stamp);
+                }
             }
             // Who is in the stream sees the request itself.
             ReportedStatus::Waiting if trust < Trust::Authoritative => {

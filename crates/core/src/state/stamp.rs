@@ -46,6 +46,13 @@ pub enum Sign {
     End,
 }
 
+impl Sign {
+    /// True for what a process says it does.
+    pub(crate) fn is_word(self) -> bool {
+        matches!(self, Self::SaysBusy | Self::SaysWaiting)
+    }
+}
+
 /// A sign at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Stamp {

@@ -68,7 +68,7 @@ impl SessionRecord {
         let mut claims = self.evidence.claims.in_order(self.least_trust(now), self.past(), shift);
         let prompt = self.last_prompt();
         claims.retain(|claim| match claim.says {
-            Says::Waiting(_) => !self.is_request_since(claim.stamp.at),
+            Says::Waiting(_) => self.may_wait() && !self.is_request_since(claim.stamp.at),
             Says::Idle => prompt.is_none_or(|prompt| claim.stamp.at >= prompt),
             Says::Busy | Says::Over(_) => true,
         });

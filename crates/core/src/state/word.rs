@@ -85,6 +85,15 @@ impl Word {
             _ => Status::Idle,
         }
     }
+
+    fn waits(&self) -> bool {
+        self.status == ReportedStatus::Waiting
+    }
+
+    /// It works or waits.
+    fn is_up(&self) -> bool {
+        self.waits() || self.status == ReportedStatus::Busy
+    }
 }
 
 impl Intake<'_> {
@@ -108,21 +117,18 @@ impl Intake<'_> {
             return;
         }
         known.map(|known| words.remove(known));
-        if status != ReportedStatus::Unknown {
-            let word = Word { process, stamp, status, waiting_for };
-            bound::push(words, bound::STARTS, word, |_| true);
-        }
+        let word = Word { process, stamp, status, waiting_for };
+        bound::push(words, bound::STARTS, word, |_| true);
     }
 
     /// The process works: what it waited for is settled. How will be told by what comes of it.
     pub(crate) fn back_at_work(&mut self) {
         let at = self.at;
-        let Some(waited) = self.waited().filter(|waited| *waited <= at) else { return };
-        let about = |request: &Request| {
-            request.waits()
-                && request.opened.at <= at
-                && waited.duration_since(request.opened.at) >= -SKEW
-        };
+        if self.record.another(self.process, Word::waits) {
+            return;
+        }
+        let Some(until) = self.waited_until() else { return };
+        let about = |request: &Request| request.waits() && request.opened.at <= until.min(at);
         if self.ledger().requests.iter().any(about) {
             for request in self.ledger_mut().requests.iter_mut().filter(|it| about(it)) {
                 request.passed = Some(at);
@@ -133,14 +139,16 @@ impl Intake<'_> {
     /// The process has nothing to do: what it waited for was refused. While a dialog is open it says that it waits.
     pub(crate) fn back_from_waiting(&mut self) {
         let at = self.at;
-        if self.trust == Trust::Authoritative || self.overshadowed {
+        if self.trust == Trust::Authoritative
+            || self.overshadowed
+            || self.record.another(self.process, Word::waits)
+        {
             return;
         }
-        let waited = self.waited().filter(|waited| *waited <= at);
-        let stands = self.hints.stands;
+        let until = self.waited_until();
+        let stands = self.hints.stands && !self.record.another(self.process, Word::is_up);
         self.settle_requests("status", REFUSED, |request| {
-            let said =
-                waited.is_some_and(|waited| waited.duration_since(request.opened.at) >= -SKEW);
+            let said = until.is_some_and(|until| request.opened.at <= until);
             request.opened.at < at && (said || (stands && request.scope.is_main()))
         });
     }
@@ -154,23 +162,39 @@ impl Intake<'_> {
         self.claims().tier(trust).waiting.map(|waiting| waiting.stamp.at)
     }
 
+    /// Up to when what was asked belongs to the wait that is over now. What was asked while a dialog was open already
+    /// was part of the same wait.
+    fn waited_until(&mut self) -> Option<Timestamp> {
+        let (at, process) = (self.at, self.process);
+        let waited = self.waited().filter(|waited| *waited <= at)?;
+        let mut words = self.record.evidence.words.iter();
+        let waits = self.hints.stands && words.any(|word| word.process == process && word.waits());
+        let joined = at.checked_sub(LIMITS.following).ok().filter(|_| waits);
+        Some(after(waited, SKEW)).max(joined)
+    }
+
     /// Since when a process that waited for a request made now has been working again.
     pub(crate) fn passed_since(&mut self) -> Option<Timestamp> {
         let at = self.at;
         let waited = self.waited().filter(|waited| waited.duration_since(at) >= -SKEW)?;
-        let busy =
-            self.record.evidence.words.iter().filter(|word| word.status == ReportedStatus::Busy);
+        if self.record.another(None, Word::waits) {
+            return None;
+        }
+        let words = self.record.evidence.words.iter();
+        let busy = words.filter(|word| word.status == ReportedStatus::Busy);
         busy.map(|word| word.stamp.at).filter(|busy| *busy >= at && *busy >= waited).max()
     }
 
-    /// True if a process of the session had nothing to do after now.
+    /// True if a process of the session had nothing to do after now, and no other one has.
     pub(crate) fn has_rested_since(&self) -> bool {
         let (at, overshadowed) = (self.at, self.overshadowed);
         let rested = |word: &Word| {
             matches!(word.status, ReportedStatus::Idle | ReportedStatus::Shell)
                 && word.stamp.at > at
         };
-        !overshadowed && self.record.evidence.words.iter().any(rested)
+        !overshadowed
+            && self.record.evidence.words.iter().any(rested)
+            && !self.record.another(None, Word::is_up)
     }
 
     /// The process has left the session: its word counts no more.
@@ -189,14 +213,30 @@ impl SessionRecord {
         if self.least_trust(now) == Trust::Authoritative {
             return None;
         }
-        let rank = |word: &&Word| {
-            (word.status == ReportedStatus::Waiting, word.status == ReportedStatus::Busy)
-        };
+        let rank = |word: &&Word| (word.waits(), word.status == ReportedStatus::Busy);
         let past = self.past();
         let words = self.evidence.words.iter();
         words
+            .filter(|word| word.status != ReportedStatus::Unknown)
             .filter(|word| past.is_none_or(|past| word.stamp.at > past))
             .max_by_key(|word| (rank(word), word.stamp.at, word.stamp.order))
+    }
+
+    /// True if a process other than this one says of itself what `is` looks for.
+    fn another(&self, process: Option<ProcessRef>, is: impl Fn(&Word) -> bool) -> bool {
+        let mut others = self.evidence.words.iter().filter(|word| word.process != process);
+        others.any(is)
+    }
+
+    /// True if no process but this one says that it works or waits.
+    pub(crate) fn rests_but(&self, process: Option<ProcessRef>) -> bool {
+        !self.another(process, Word::is_up)
+    }
+
+    /// False if every process that says what it does says something else than that it waits.
+    pub(crate) fn may_wait(&self) -> bool {
+        let words = &self.evidence.words;
+        words.is_empty() || words.iter().any(Word::waits)
     }
 
     /// Lets the word of the process decide, where it does. Gives true if it did.
@@ -207,7 +247,13 @@ impl SessionRecord {
     pub(crate) fn heed_word(&self, now: Timestamp, verdict: &mut Verdict) -> bool {
         let Some(word) = self.word(now) else { return false };
         let waits = verdict.waiting_for.is_some();
-        if let Some(reason) = verdict.because.filter(|reason| reason.at > word.stamp.at) {
+        let status = word.status();
+        if verdict.status == status || (waits && word.waits()) {
+            return true;
+        }
+        // What another process said of itself is no contradiction.
+        let later = |reason: &Reason| reason.at > word.stamp.at && !reason.sign.is_word();
+        if let Some(reason) = verdict.because.filter(later) {
             let holds_up = match word.status {
                 ReportedStatus::Busy => !waits,
                 ReportedStatus::Waiting => true,
@@ -220,10 +266,6 @@ impl SessionRecord {
             bring_forward(&mut verdict.due, until);
         } else if waits && word.status == ReportedStatus::Busy {
             return false;
-        }
-        let status = word.status();
-        if verdict.status == status || (waits && word.status == ReportedStatus::Waiting) {
-            return true;
         }
         verdict.status = status;
         verdict.waiting_for = match word.status {

@@ -170,6 +170,9 @@ impl Intake<'_> {
     pub(crate) fn session_ended(&mut self, mut data: SessionEnded) -> Answer {
         let process = data.process.or(self.process);
         let Some(index) = self.ending_start(process) else {
+            if self.trust == Trust::Authoritative {
+                self.close_watch();
+            }
             return Answer::Confirms(self.repeated_end(process));
         };
         if self.overshadowed && self.is_watched(index) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::digest::{Digester, InputDigest};
-use crate::draft::Draft;
+use crate::draft::{Draft, Ending};
 use crate::event::*;
 use crate::id::{CallId, FeedName, RequestId, ScopeId, SessionKey, ToolName};
 use crate::process::ProcessRef;
@@ -65,6 +65,10 @@ pub(super) trait DraftExt: Sized {
     fn quiet(self) -> Self;
     /// Of a payload.
     fn payload(self, text: &str) -> Self;
+    /// As the process keeps saying of itself.
+    fn stands(self) -> Self;
+    /// The end of a turn, sure so far.
+    fn ending(self, ending: Ending) -> Self;
 }
 
 impl DraftExt for Draft {
@@ -106,6 +110,16 @@ impl DraftExt for Draft {
         self.hints.payload = Some(digest(text));
         self
     }
+
+    fn stands(mut self) -> Self {
+        self.hints.stands = true;
+        self
+    }
+
+    fn ending(mut self, ending: Ending) -> Self {
+        self.hints.ending = ending;
+        self
+    }
 }
 
 pub(super) fn digest(text: &str) -> InputDigest {
@@ -137,6 +151,20 @@ impl Bench {
 
     pub(super) fn stream(&mut self, draft: Draft) -> Answer {
         self.see(Feed::Stream, draft)
+    }
+
+    pub(super) fn line(&mut self, draft: Draft) -> Answer {
+        self.see(Feed::Transcript, draft)
+    }
+
+    /// Process 7 says that it is in this state.
+    pub(super) fn word(&mut self, ms: i64, word: StatusReported) -> Answer {
+        self.word_of(7, ms, word)
+    }
+
+    /// A process says that it is in this state.
+    pub(super) fn word_of(&mut self, pid: u32, ms: i64, word: StatusReported) -> Answer {
+        self.see(Feed::Status, draft(ms, word).pid(pid).stands())
     }
 
     /// Lets time pass until `ms`, a tick every 250 ms for a while, then one at the end.
@@ -370,6 +398,11 @@ pub(super) fn tasks(set: &[(&str, TaskKind)]) -> TasksChanged {
 
 pub(super) fn says(status: ReportedStatus) -> StatusReported {
     StatusReported { status, waiting_for: None, raw: None }
+}
+
+/// A process says that it waits.
+pub(super) fn waits(waiting_for: WaitingFor) -> StatusReported {
+    StatusReported { status: ReportedStatus::Waiting, waiting_for: Some(waiting_for), raw: None }
 }
 
 pub(super) fn delta(offset: u64) -> MessageDelta {

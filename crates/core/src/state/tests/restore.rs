@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 
 use super::bench::*;
-use super::many_orders::{Teller, arrange, steps};
+use super::history::{Teller, feeds, steps};
+use super::many_orders::arrange;
 use crate::event::Event;
 use crate::state::{Resolver, SessionRecord};
 
@@ -47,10 +48,10 @@ proptest! {
         steps in steps(),
         gap in 30_i64..900,
         delays in prop::collection::vec(0_i64..500, 1..40),
-        stream in any::<bool>(),
+        feeds in feeds(),
         cut in any::<prop::sample::Index>(),
     ) {
-        let mut told = Teller::tell(&steps, gap, stream, true);
+        let mut told = Teller::tell(&steps, gap, &feeds, true);
         prop_assume!(!told.is_empty());
         for (n, (_, draft)) in told.iter_mut().enumerate() {
             let index = u32::try_from(n).expect("few drafts");
