@@ -39,10 +39,24 @@ pub struct TranscriptDecoder {
     /// Whether the program is sure to write down that a turn is over, once it is: it does so where a person
     /// sits at it, and where hooks are asked.
     pub(super) seals: Ending,
+    /// What is known of a compaction that a person asked for.
+    pub(super) compact: Compact,
     /// A hook has objected to the end of the turn.
     pub(super) objected: bool,
     /// The subagent whose file it is was told.
     pub(super) introduced: bool,
+}
+
+/// A compaction that a person asked for. The request is written down once it is over, behind what came of it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Compact {
+    /// Nothing.
+    #[default]
+    Unknown,
+    /// The conversation was shortened.
+    Done,
+    /// It was asked for, and nothing came of it so far.
+    Asked,
 }
 
 /// Takes the drafts of one line and gives each what the line says about all of them.
@@ -90,6 +104,7 @@ impl TranscriptDecoder {
             blocks: VecDeque::new(),
             told: SessionUpdated::default(),
             seals: Ending::Announced,
+            compact: Compact::default(),
             objected: false,
             introduced: false,
         }

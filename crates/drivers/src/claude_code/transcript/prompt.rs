@@ -2,12 +2,12 @@
 
 use linelamp_core::driver::Decoded;
 use linelamp_core::event::{
-    BlockKind, MessageCompleted, Role, Scope, SubagentEnded, SubagentStarted, TaskOutcome,
-    TurnEnded, TurnOrigin, TurnOutcome, TurnStarted,
+    BlockKind, CompactionEnded, CompactionTrigger, MessageCompleted, Role, Scope, SubagentEnded,
+    SubagentStarted, TaskOutcome, TurnEnded, TurnOrigin, TurnOutcome, TurnStarted,
 };
 use linelamp_core::id::{MessageId, TaskId};
 
-use super::decoder::{Outbox, TranscriptDecoder};
+use super::decoder::{Compact, Outbox, TranscriptDecoder};
 use super::line::{Line, is_true};
 use crate::claude_code::word;
 use crate::json::Raw;
@@ -17,6 +17,12 @@ const INTERRUPTED: &str = "[Request interrupted by user";
 
 /// How a prompt begins that the agent wrote to itself when a task ended.
 const NOTIFICATION: &[u8] = b"<task-notification>";
+
+/// How the line of a command begins that shortens the conversation.
+const COMPACT: &[u8] = b"<command-name>/compact<";
+
+/// How the output of a command of the program itself begins.
+const LOCAL_OUTPUT: &[u8] = b"<local-command-std";
 
 /// How lines begin that a command of the program itself left behind: no turn comes of them.
 const LOCAL: [&[u8]; 5] =
@@ -43,6 +49,7 @@ impl TranscriptDecoder {
                 return Decoded::Understood;
             }
             if LOCAL.iter().any(|local| text.starts_with(local)) {
+                self.local_command(text, out);
                 return Decoded::Understood;
             }
         }
@@ -61,6 +68,27 @@ impl TranscriptDecoder {
             self.introduce(out);
         }
         Decoded::Understood
+    }
+
+    /// A command of the program itself.
+    pub(super) fn local_command(&mut self, text: &[u8], out: &mut Outbox<'_>) {
+        if text.starts_with(COMPACT) {
+            self.compact = match self.compact {
+                Compact::Done => Compact::Unknown,
+                _ => Compact::Asked,
+            };
+        } else if text.starts_with(LOCAL_OUTPUT)
+            && std::mem::take(&mut self.compact) == Compact::Asked
+        {
+            out.emit(CompactionEnded {
+                trigger: Some(CompactionTrigger::Manual),
+                failed: true,
+                tokens_before: None,
+                tokens_after: None,
+                duration_ms: None,
+                summary: None,
+            });
+        }
     }
 
     fn prompt_told(

@@ -5,7 +5,7 @@ use linelamp_core::event::{
     ApiRetry, CompactionEnded, SessionUpdated, TurnEnded, TurnOutcome, UsageUpdated,
 };
 
-use super::decoder::{Outbox, TranscriptDecoder};
+use super::decoder::{Compact, Outbox, TranscriptDecoder};
 use super::line::{Line, is_true};
 use crate::claude_code::word;
 use crate::json::Raw;
@@ -16,7 +16,12 @@ impl TranscriptDecoder {
             b"turn_duration" => self.turn_duration(line, out),
             b"stop_hook_summary" => self.hooks_asked(line, out),
             b"api_error" => self.api_error(line, out),
-            b"compact_boundary" => Self::compacted(line, out),
+            b"compact_boundary" => self.compacted(line, out),
+            b"local_command" => {
+                let [said] = line.fields(&["content"]);
+                self.local_command(said.and_then(Raw::quoted).unwrap_or_default(), out);
+                Decoded::Ignored
+            }
             b"informational" => self.informational(line, out),
             _ => self.unknown(line, out),
         }
@@ -68,7 +73,8 @@ impl TranscriptDecoder {
         Decoded::Understood
     }
 
-    fn compacted(line: &Line<'_>, out: &mut Outbox<'_>) -> Decoded {
+    fn compacted(&mut self, line: &Line<'_>, out: &mut Outbox<'_>) -> Decoded {
+        self.compact = Compact::Done;
         let [metadata] = line.fields(&["compactMetadata"]);
         let [trigger, before, after, duration] = metadata
             .and_then(|data| data.fields(&["trigger", "preTokens", "postTokens", "durationMs"]))
