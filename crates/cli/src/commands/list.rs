@@ -66,5 +66,8 @@ pub(crate) fn color(out: &impl std::io::IsTerminal) -> bool {
 }
 
 fn is_current(state: &SessionState, now: Timestamp) -> bool {
+    if state.is_ghost() {
+        return false;
+    }
     state.status != Status::Ended || now.duration_since(state.since).unsigned_abs() < RECENT
 }

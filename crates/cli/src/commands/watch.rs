@@ -69,15 +69,18 @@ fn show_sessions(
             folders.insert(state.session.clone(), cwd.clone());
         }
     }
+    let table = |color| {
+        let real: Vec<SessionState> =
+            sessions.iter().filter(|state| !state.is_ghost()).cloned().collect();
+        table::sessions(&real, Timestamp::now(), color)
+    };
     match format {
         Format::Table if live => {
-            let table =
-                table::sessions(sessions, Timestamp::now(), crate::env::no_color().is_none());
-            write!(out, "\x1b[H\x1b[J{table}")?;
+            write!(out, "\x1b[H\x1b[J{}", table(crate::env::no_color().is_none()))?;
         }
         // What comes after the first list is told by the events.
         _ if !first => {}
-        Format::Table => write!(out, "{}", table::sessions(sessions, Timestamp::now(), false))?,
+        Format::Table => write!(out, "{}", table(false))?,
         Format::Json | Format::Ndjson => {
             for state in sessions {
                 let session = serde_json::json!({ "session": SessionJson::from(state) });

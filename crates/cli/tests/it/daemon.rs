@@ -150,7 +150,7 @@ fn a_runtime_folder_elsewhere_is_found_by_clients_that_do_not_know_it() {
         .expect("written");
     assert!(hook.wait().expect("waited").success());
     sandbox.eventually("the session", |_| {
-        let listed = command(&["ls", "--format", "ndjson"]).output().expect("runs");
+        let listed = command(&["ls", "--all", "--format", "ndjson"]).output().expect("runs");
         String::from_utf8(listed.stdout).expect("text").contains("elsewhere").then_some(())
     });
     assert!(command(&["down"]).status().expect("runs").success());

@@ -182,3 +182,22 @@ fn arguments_tell_that_a_run_is_one_shot_and_are_kept_nowhere() {
         assert!(!found, "{}", entry.path().display());
     }
 }
+
+#[test]
+fn a_session_of_which_nothing_was_asked_is_listed_only_when_all_are_asked_for() {
+    let sandbox = Sandbox::new();
+    let _daemon = sandbox.daemon();
+    let (mut ghost, mut fresh) = (Agent::start(&sandbox, &[]), Agent::start(&sandbox, &[]));
+    ghost.hook(&start("ghost"));
+    ghost.hook(&payload("ghost", "SessionEnd", r#","reason":"other""#));
+    fresh.hook(&start("fresh"));
+    sandbox.until_state("ghost", "ended");
+    sandbox.eventually("the fresh one", |sandbox| sandbox.session("fresh"));
+    let listed = |arguments: &[&str]| -> Vec<String> {
+        let sessions = sandbox.lines(arguments.iter().chain(&["--format", "ndjson"]));
+        sessions.iter().map(|it| it["id"].as_str().expect("an id").to_owned()).collect()
+    };
+    assert_eq!(listed(&["ls"]), ["fresh"], "somebody may still prompt it");
+    assert_eq!(listed(&["ls", "--all"]), ["fresh", "ghost"]);
+    sandbox.text(["show", "ghost"]);
+}

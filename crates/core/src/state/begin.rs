@@ -46,6 +46,7 @@ pub(crate) fn first_state(draft: &Draft, origin: &Origin) -> SessionState {
         turn: None,
         outcome: None,
         error: None,
+        worked: false,
         source: StartSource::Discovered,
         cwd: None,
         model: None,

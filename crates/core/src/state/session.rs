@@ -40,6 +40,9 @@ pub struct SessionState {
     /// What failed, if the last turn failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorKind>,
+    /// It had a turn, or was seen at work.
+    #[serde(default)]
+    pub worked: bool,
     /// How the session came to be.
     pub source: StartSource,
     /// Working directory.
@@ -77,6 +80,16 @@ pub struct SessionState {
     /// Cost so far in US dollars.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
+}
+
+impl SessionState {
+    /// True for a session that is none yet, or never came to be one: nothing was ever asked of it, and no process is
+    /// known in which that could still happen. Programs that look around leave such sessions behind, and so does an agent
+    /// that takes up another session than the one it began with. Whoever lists or tells sessions to people leaves
+    /// them out.
+    pub fn is_ghost(&self) -> bool {
+        !self.worked && (self.status == Status::Ended || self.process.is_none())
+    }
 }
 
 /// A request that waits for a human.

@@ -95,12 +95,18 @@ fn change_time(verdict: &Verdict, now: Timestamp) -> Timestamp {
     }
 }
 
+/// True for what only a session does that was asked for something.
+fn works(status: Status) -> bool {
+    matches!(status, Status::Working | Status::WaitingForPermission | Status::WaitingForInput)
+}
+
 fn copy(record: &mut SessionRecord, verdict: &Verdict) {
     let turn = record.ledger.turns.iter().rev().find(|turn| turn.ended.is_none());
     let turn = turn.map(|turn| turn.id.clone());
     let ledger = &record.ledger;
     let state = &mut record.state;
     state.status = verdict.status;
+    state.worked |= !ledger.turns.is_empty() || works(verdict.status);
     state.waiting_for = verdict.waiting_for;
     state.background = verdict.background;
     state.activity = verdict.activity;

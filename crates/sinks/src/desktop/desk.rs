@@ -37,6 +37,8 @@ struct Seat {
     error: Option<ErrorKind>,
     /// Something was begun whose end was not told yet.
     busy: bool,
+    /// Something was begun at any time: else nobody knows the session, and nobody is told of it.
+    worked: bool,
     /// It is idle with shells still running; done comes when they are gone.
     idle: Option<TurnOutcome>,
     shown: Option<Topic>,
@@ -58,10 +60,17 @@ impl Desk {
                 seat.moved(data.state.cwd.as_deref());
                 seat.tool = data.state.open.last().and_then(|open| open.tool.clone());
                 seat.busy |= is_busy(data.state.status);
+                seat.worked |= data.state.worked;
             }
             Body::PermissionRequested(data) => seat.tool.clone_from(&data.tool),
-            Body::TurnStarted(_) => seat.busy = true,
-            Body::TurnEnded(data) if event.scope.is_main() => seat.error = data.error,
+            Body::TurnStarted(_) => {
+                seat.busy = true;
+                seat.worked = true;
+            }
+            Body::TurnEnded(data) if event.scope.is_main() => {
+                seat.error = data.error;
+                seat.worked = true;
+            }
             Body::TasksChanged(data) if data.tasks.is_empty() => {
                 if let Some(outcome) = seat.idle.take() {
                     let told = seat.end(&self.topics, session, Some(outcome));
@@ -97,6 +106,7 @@ impl Seat {
         data: &StatusChanged,
     ) -> Option<Action> {
         self.busy |= is_busy(data.to) || data.from.is_some_and(is_busy);
+        self.worked |= self.busy || data.outcome.is_some();
         self.idle = None;
         match data.to {
             Status::WaitingForPermission | Status::WaitingForInput => {
@@ -142,7 +152,7 @@ impl Seat {
         session: &SessionKey,
         data: &SessionEnded,
     ) -> Option<Action> {
-        if data.reason != EndReason::Crashed {
+        if data.reason != EndReason::Crashed || !self.worked {
             return None;
         }
         self.busy = false;

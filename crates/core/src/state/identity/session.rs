@@ -175,6 +175,10 @@ impl Intake<'_> {
             }
             return Answer::Confirms(self.repeated_end(process));
         };
+        if self.record.evidence.watch.is_some_and(|watch| watch.closed.is_some()) {
+            // Nobody holds the stream any more who could know better.
+            self.overshadowed = false;
+        }
         if self.overshadowed && self.is_watched(index) {
             // The one who holds the stream will see it, and how.
             let (at, reason) = (self.at, data.reason);
@@ -234,10 +238,9 @@ impl Intake<'_> {
         }
     }
 
-    /// True if the start is that of the process whose stream is watched, by somebody who still may tell of it.
+    /// True if the start is that of the process whose stream is watched.
     fn is_watched(&self, index: usize) -> bool {
-        let is_open = self.record.evidence.watch.is_some_and(|watch| watch.closed.is_none());
-        is_open && self.ledger().starts[index].began.by.has(Trust::Authoritative)
+        self.ledger().starts[index].began.by.has(Trust::Authoritative)
     }
 
     fn ending_start(&self, process: Option<ProcessRef>) -> Option<usize> {

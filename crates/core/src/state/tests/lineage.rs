@@ -118,6 +118,7 @@ fn once_the_stream_is_gone_what_others_say_of_the_end_counts_in_either_order() {
             _ => None,
         });
         assert_eq!(reasons.collect::<Vec<_>>(), [EndReason::Crashed], "{said_first}");
+        assert_eq!(bench.count("turn.ended"), 1, "its turn is lost: {said_first}");
     }
 }
 

@@ -215,8 +215,29 @@ fn an_end_takes_away_what_waited_and_leaves_what_is_to_be_read() {
     let crashed =
         [event(status(Idle, Working)), gone(EndReason::Crashed), event(status(Working, Ended))];
     assert_eq!(seen(&mut desk(), &crashed), ["claude-code crashed", "."]);
+    let lost =
+        [failed(ErrorKind::Unknown), gone(EndReason::Crashed), event(status(Working, Ended))];
+    assert_eq!(
+        seen(&mut desk(), &lost),
+        ["claude-code crashed", "."],
+        "begun before anybody looked"
+    );
     let exited = [gone(EndReason::Exit), event(status(Idle, Ended))];
     assert_eq!(seen(&mut desk(), &exited), ["."]);
+}
+
+#[test]
+fn a_session_of_which_nothing_was_asked_is_never_told() {
+    for reason in [EndReason::Crashed, EndReason::Killed, EndReason::Exit] {
+        let ghost = [
+            started(),
+            event(status(Status::Unknown, Status::Starting)),
+            event(status(Status::Starting, Idle)),
+            gone(reason),
+            event(status(Idle, Ended)),
+        ];
+        assert_eq!(seen(&mut desk(), &ghost), ["."], "{reason}");
+    }
 }
 
 #[test]
