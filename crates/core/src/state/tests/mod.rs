@@ -4,6 +4,7 @@ mod bench;
 mod ending;
 mod explain;
 mod field_cases;
+mod files;
 mod ghost;
 mod held;
 mod history;
