@@ -124,18 +124,33 @@ impl Catalog {
             self.files.get_mut(&path).expect("it was found").skip_past();
         }
         self.has_begun = true;
-        // The newest first: there may be more than the system lets us watch.
-        let mut folders: Vec<_> = self.folders.iter().collect();
-        folders.sort_by_key(|(_, folder)| {
-            (folder.depth.min(2), folder.modified.is_some(), std::cmp::Reverse(folder.modified))
-        });
-        let folders: Vec<_> = folders.into_iter().map(|(path, _)| path.clone()).collect();
-        for folder in folders {
+        for folder in self.newest_folders(now) {
             self.watch.add(&folder, now.instant);
         }
         // Whatever changed before the folders were watched.
         found.extend(self.look(Look::All, now));
         found
+    }
+
+    /// All folders, roots first, then those in which something was changed last: there may be more than the system
+    /// lets us watch.
+    fn newest_folders(&self, now: Now) -> Vec<PathBuf> {
+        let mut newest: HashMap<&Path, Timestamp> = HashMap::new();
+        for (path, folder) in &self.folders {
+            newest.insert(path, folder.modified.unwrap_or(now.wall));
+        }
+        for (path, file) in &self.files {
+            if let (Some(folder), Some(modified)) = (path.parent(), file.modified())
+                && let Some(known) = newest.get_mut(folder)
+            {
+                *known = modified.max(*known);
+            }
+        }
+        let mut folders: Vec<_> = self.folders.iter().collect();
+        folders.sort_by_cached_key(|(path, folder)| {
+            (folder.depth > 0, std::cmp::Reverse(newest.get(path.as_path()).copied()))
+        });
+        folders.into_iter().map(|(path, _)| path.clone()).collect()
     }
 
     /// True if something has to be looked at every few seconds.

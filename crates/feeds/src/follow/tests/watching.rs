@@ -83,6 +83,28 @@ fn where_not_every_folder_can_be_watched_those_are_in_which_something_happens() 
 }
 
 #[test]
+fn the_folders_of_the_newest_files_are_watched_first() {
+    let mut scene = Scene::new();
+    for number in 0..9_u32 {
+        let name = format!("p{number}/a.jsonl");
+        scene.append(&name, say("one"));
+        scene.age(&name, (number + 1) * 3_600 * SECOND);
+    }
+    // To the folders themselves nothing happened for long.
+    scene.pass(10 * SECOND);
+    scene.catalog.limit_watches(4);
+    scene.append("p7/a.jsonl", say("two"));
+    scene.age("p7/a.jsonl", Duration::ZERO);
+    scene.begin();
+    let watched = lock(&scene.quiet.watched).clone();
+    assert_eq!(watched.len(), 4);
+    assert!(
+        watched.contains(&scene.path("")) && watched.contains(&scene.path("p7")),
+        "{watched:?}"
+    );
+}
+
+#[test]
 fn after_an_overflow_everything_is_looked_at() {
     let mut scene = Scene::new();
     scene.append("p/a.jsonl", say("one"));
