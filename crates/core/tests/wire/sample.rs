@@ -40,7 +40,7 @@ fn state() -> Value {
         "session": { "agent": "test", "id": "s" },
         "status": "waiting_for_input", "waiting_for": "plan", "since": TIME, "last_seen": TIME,
         "background": 1, "activity": "compacting", "turn": "t", "outcome": "completed",
-        "error": "network", "source": "fork", "cwd": "/w", "model": "m", "version": "1",
+        "error": "network", "worked": true, "source": "fork", "cwd": "/w", "model": "m", "version": "1",
         "mode": "hosted", "permission_mode": "plan", "branch": "b", "process": process(),
         "host": "h",
         "open": [{
