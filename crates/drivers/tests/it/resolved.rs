@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use linelamp_core::Timestamp;
 use linelamp_core::draft::Draft;
-use linelamp_core::driver::{HookContext, Raw, Reading, Source};
-use linelamp_core::event::{Body, Event, Origin, Status, Trust};
+use linelamp_core::driver::{Direction, HookContext, Raw, Reading, Source};
+use linelamp_core::event::{Body, EndReason, Event, Origin, Status, Trust, TurnOutcome};
 use linelamp_core::id::{FeedName, NativeId, Seq};
-use linelamp_core::process::{Ancestor, ProcessRef};
+use linelamp_core::process::{Ancestor, ProcessExit, ProcessRef};
 use linelamp_core::state::{Resolver, SessionState};
 use serde_json::{Value, json};
 
@@ -52,6 +52,18 @@ impl Machine {
             file.push(Raw::Record { bytes: &bytes, is_past: false }, at, &mut drafts);
         }
         self.take(drafts, "transcript", Trust::Inferred, at);
+    }
+
+    /// Signals of a stream, each a second after the one before.
+    fn stream(&mut self, signals: &[Raw<'_>]) {
+        let mut stream = decoder(Source::Stream, Reading::State, &[]);
+        for signal in signals {
+            self.clock += 1000;
+            let at = Timestamp::from_millisecond(self.clock).expect("a small number");
+            let mut drafts = Vec::new();
+            stream.push(*signal, at, &mut drafts);
+            self.take(drafts, "wrap", Trust::Authoritative, at);
+        }
     }
 
     fn take(&mut self, drafts: Vec<Draft>, feed: &str, trust: Trust, at: Timestamp) {
@@ -182,4 +194,71 @@ fn words_in_content_change_no_state() {
     let state = machine.session("s");
     assert_eq!((state.status, state.waiting_for, state.error), (Status::Working, None, None));
     assert_eq!((machine.count("status.changed"), machine.count("api.failed")), (1, 0));
+}
+
+fn line(bytes: &[u8]) -> Raw<'_> {
+    Raw::Line { direction: Direction::FromAgent, bytes }
+}
+
+const INIT: &[u8] =
+    br#"{"type":"system","subtype":"init","session_id":"s","cwd":"/p","model":"m"}"#;
+
+#[test]
+fn a_result_ends_the_turn_and_not_the_session_however_long_the_process_stays() {
+    let mut machine = Machine::new();
+    let result = br#"{"type":"result","subtype":"success","is_error":false,"session_id":"s"}"#;
+    machine.stream(&[line(INIT), line(result)]);
+    let state = machine.session("s");
+    assert_eq!((state.status, state.outcome), (Status::Idle, Some(TurnOutcome::Completed)));
+    let later = Timestamp::from_second(50 * 60).expect("a small number");
+    machine.resolver.tick(later, &mut machine.events);
+    assert_eq!((machine.session("s").status, machine.count("session.ended")), (Status::Idle, 0));
+}
+
+#[test]
+fn an_exit_without_a_result_ends_both_and_tells_how() {
+    for (exit, outcome) in [
+        (ProcessExit { code: Some(7), signal: None }, TurnOutcome::Failed),
+        (ProcessExit { code: None, signal: Some(9) }, TurnOutcome::Failed),
+        (ProcessExit { code: Some(0), signal: None }, TurnOutcome::Lost),
+    ] {
+        let mut machine = Machine::new();
+        machine.stream(&[line(INIT), Raw::Exit(exit)]);
+        let state = machine.session("s");
+        assert_eq!((state.status, state.outcome), (Status::Ended, Some(outcome)), "{exit:?}");
+        let told = machine.events.iter().find_map(|event| match &event.body {
+            Body::SessionEnded(ended) => Some((ended.exit_code, ended.signal)),
+            _ => None,
+        });
+        assert_eq!(told, Some((exit.code, exit.signal)));
+    }
+}
+
+#[test]
+fn a_stream_that_says_neither_is_no_longer_believed_to_work_and_not_said_to_be_over() {
+    let mut machine = Machine::new();
+    machine.stream(&[line(INIT)]);
+    for (minutes, status) in [(50, Status::Working), (3 * 60, Status::Stale)] {
+        let now = Timestamp::from_second(minutes * 60).expect("a small number");
+        machine.resolver.tick(now, &mut machine.events);
+        assert_eq!(machine.session("s").status, status);
+    }
+    assert_eq!((machine.count("session.ended"), machine.count("turn.ended")), (0, 0));
+}
+
+#[test]
+fn a_success_that_is_an_error_and_an_exit_that_is_one_are_failures() {
+    let mut machine = Machine::new();
+    let wrong = br#"{"type":"result","subtype":"success","is_error":true,"terminal_reason":"api_error","api_error_status":429,"session_id":"s"}"#;
+    machine.stream(&[line(INIT), line(wrong)]);
+    assert_eq!(machine.session("s").outcome, Some(TurnOutcome::Failed));
+    let mut machine = Machine::new();
+    let result = br#"{"type":"result","subtype":"success","is_error":false,"session_id":"s"}"#;
+    let exit = ProcessExit { code: Some(1), signal: None };
+    machine.stream(&[line(INIT), line(result), Raw::Exit(exit)]);
+    let reason = machine.events.iter().find_map(|event| match &event.body {
+        Body::SessionEnded(ended) => Some((ended.reason, ended.exit_code)),
+        _ => None,
+    });
+    assert_eq!(reason, Some((EndReason::Crashed, Some(1))), "the session failed, not its turn");
 }

@@ -345,3 +345,20 @@ fn a_line_within_the_cap_is_read_whatever_its_size() {
         assert_eq!(told, Some(size as u64));
     }
 }
+
+#[test]
+fn a_character_cut_between_two_reads_is_whole() {
+    let text = "a\u{e9}\u{20ac}\u{1f600}z";
+    let whole = format!(
+        "{}\n{{\"type\":\"assistant\",\"message\":{{\"id\":\"M1\",\"content\":[{{\"type\":\"text\",\"text\":\"{text}\"}}]}},\"session_id\":\"S1\"}}\n",
+        String::from_utf8_lossy(INIT)
+    );
+    for cut in INIT.len()..whole.len() {
+        let (before, after) = whole.as_bytes().split_at(cut);
+        let told = decode(Reading::Full, &[before, after]).into_iter().find_map(|draft| {
+            let Body::MessageCompleted(data) = draft.body else { return None };
+            data.text.value
+        });
+        assert_eq!(told.as_deref(), Some(text), "cut at {cut}");
+    }
+}
