@@ -64,7 +64,14 @@ pub(super) struct Teller {
 }
 
 impl Teller {
-    pub(super) fn tell(steps: &[Step], gap: i64, feeds: &[Feed], alike: bool) -> Vec<Told> {
+    /// The process is `named` by all who can, or by its status file only.
+    pub(super) fn tell(
+        steps: &[Step],
+        gap: i64,
+        feeds: &[Feed],
+        alike: bool,
+        named: bool,
+    ) -> Vec<Told> {
         let mut teller = Self {
             now: 0,
             gap,
@@ -83,6 +90,11 @@ impl Teller {
         for step in steps {
             if teller.step(step) {
                 break;
+            }
+        }
+        for (feed, draft) in &mut teller.told {
+            if named && *feed != Feed::Transcript {
+                draft.process = draft.clone().pid(7).process;
             }
         }
         teller.told.retain(|(feed, _)| feeds.contains(feed));

@@ -115,9 +115,10 @@ proptest! {
         steps in steps(),
         gap in 30_i64..900,
         mut feeds in feeds(),
+        named in any::<bool>(),
     ) {
         feeds.push(Feed::Stream);
-        let arriving = arrange(&Teller::tell(&steps, gap, &feeds, true), &[0], true);
+        let arriving = arrange(&Teller::tell(&steps, gap, &feeds, true, named), &[0], true);
         let alone = things(&arriving, |feed| feed == Feed::Stream);
         prop_assert_eq!(alone, things(&arriving, |_| true));
     }
@@ -127,9 +128,10 @@ proptest! {
         steps in steps(),
         gap in 30_i64..900,
         feeds in feeds(),
+        named in any::<bool>(),
         parts in prop::collection::vec(any::<bool>(), 1..20),
     ) {
-        let told = arrange(&Teller::tell(&steps, gap, &feeds, true), &[0], true);
+        let told = arrange(&Teller::tell(&steps, gap, &feeds, true, named), &[0], true);
         prop_assume!(!told.is_empty());
         let mut bench = Bench::default();
         for ((arrives, (feed, draft)), more) in told.iter().zip(parts.iter().cycle()) {
@@ -157,8 +159,9 @@ proptest! {
         gap in 30_i64..900,
         delays in prop::collection::vec(0_i64..500, 1..40),
         feeds in feeds(),
+        named in any::<bool>(),
     ) {
-        check(&Teller::tell(&steps, gap, &feeds, true), &delays, true)?;
+        check(&Teller::tell(&steps, gap, &feeds, true, named), &delays, true)?;
     }
 
     #[test]
@@ -167,10 +170,11 @@ proptest! {
         gap in 30_i64..900,
         delays in prop::collection::vec(0_i64..500, 1..40),
         feeds in feeds(),
+        named in any::<bool>(),
     ) {
         // Which of two equal questions belongs to which of two equal calls only their order tells, so
         // here no two are equal.
         steps.retain(|step| !matches!(step, Step::Twins { .. }));
-        check(&Teller::tell(&steps, gap, &feeds, false), &delays, false)?;
+        check(&Teller::tell(&steps, gap, &feeds, false, named), &delays, false)?;
     }
 }

@@ -49,9 +49,10 @@ proptest! {
         gap in 30_i64..900,
         delays in prop::collection::vec(0_i64..500, 1..40),
         feeds in feeds(),
+        named in any::<bool>(),
         cut in any::<prop::sample::Index>(),
     ) {
-        let mut told = Teller::tell(&steps, gap, &feeds, true);
+        let mut told = Teller::tell(&steps, gap, &feeds, true, named);
         prop_assume!(!told.is_empty());
         for (n, (_, draft)) in told.iter_mut().enumerate() {
             let index = u32::try_from(n).expect("few drafts");
