@@ -73,7 +73,8 @@ fn a_session_that_nobody_reported_is_known_from_its_file() {
     let config = sandbox.home().join(".claude");
     append(&file(&config, "before"), &[prompt("before", 1)]);
     let _daemon = sandbox.daemon();
-    sandbox.until_state("before", "working");
+    let known = sandbox.until_state("before", "working");
+    assert_eq!(known["cwd"], "/tmp/project");
     append(&file(&config, "before"), &end("before", 1));
     sandbox.until_state("before", "idle");
     append(&file(&config, "after"), &[prompt("after", 1)]);

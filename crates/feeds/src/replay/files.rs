@@ -12,7 +12,7 @@ use std::time::Duration;
 use linelamp_core::digest::Digester;
 use linelamp_core::driver::{Decoded, Decoder, DecoderOptions, Driver, Raw, Reading, Source};
 use linelamp_core::process::ProcessRef;
-use linelamp_core::{Draft, Timestamp};
+use linelamp_core::{Body, Draft, Timestamp};
 
 use super::player::made_up;
 use super::recording::{Recording, Signal};
@@ -113,7 +113,12 @@ impl Files {
             let decoder = self.decoder(name, source, at)?;
             self.decoders.insert(name.to_owned(), decoder);
         }
-        self.decoders.get_mut(name).map(|decoder| decoder.push(raw, at, out))
+        let first = out.len();
+        let decoded = self.decoders.get_mut(name)?.push(raw, at, out);
+        if let Some(process) = self.processes.get(name) {
+            out.iter_mut().skip(first).for_each(|draft| put_into(draft, *process));
+        }
+        Some(decoded)
     }
 
     fn decoder(&self, name: &str, source: Source, born: Timestamp) -> Option<Box<dyn Decoder>> {
@@ -125,8 +130,17 @@ impl Files {
             options.file = Some(file);
         } else {
             self.driver.status_file(OsStr::new(name))?;
-            options.process = self.processes.get(name).copied();
         }
         self.driver.decoder(source, options)
+    }
+}
+
+/// The draft is of this process, whatever pid it had when it was recorded.
+fn put_into(draft: &mut Draft, process: ProcessRef) {
+    draft.process = Some(process);
+    match &mut draft.body {
+        Body::SessionUpdated(data) if data.process.is_some() => data.process = Some(process),
+        Body::SessionEnded(data) => data.process = Some(process),
+        _ => {}
     }
 }

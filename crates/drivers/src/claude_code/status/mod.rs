@@ -50,11 +50,18 @@ impl StatusDecoder {
         let [pid, session, start, status, waiting_for, changed] = walked.values;
         let Some(session) = session.and_then(Raw::id) else { return Decoded::Malformed };
         let session = NativeId::new(&*session);
-        let process = self.process.or_else(|| {
+        let written_by = || {
             let pid = u32::try_from(pid.and_then(Raw::u64)?).ok()?;
             let start = start.and_then(Raw::str).and_then(|start| start.parse().ok());
             Some(ProcessRef { pid, start })
-        });
+        };
+        if let (Some(own), Some(other)) = (self.process, written_by())
+            && other.start.is_some_and(|start| own.start.is_some_and(|own| own != start))
+        {
+            // Left behind by a process whose pid another one has now.
+            return Decoded::Ignored;
+        }
+        let process = self.process.or_else(written_by);
         self.process = process;
         let Some(word) = status.and_then(Raw::id) else { return Decoded::Understood };
         let changed = changed.and_then(Raw::u64).and_then(|ms| i64::try_from(ms).ok());
@@ -163,5 +170,32 @@ fn waits_for(word: Option<&str>) -> WaitingFor {
     match word {
         Some("input needed") => WaitingFor::Question,
         _ => WaitingFor::Permission,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use linelamp_core::digest::Digester;
+    use linelamp_core::driver::Reading;
+
+    use super::*;
+
+    #[test]
+    fn a_file_left_behind_by_another_process_of_the_same_pid_says_nothing() {
+        let file = |start: &str| {
+            format!(r#"{{"pid":7,"sessionId":"s","procStart":"{start}","status":"busy"}}"#)
+        };
+        for (start, expected) in [("100", Decoded::Understood), ("99", Decoded::Ignored)] {
+            let options = DecoderOptions {
+                process: Some(ProcessRef { pid: 7, start: Some(100) }),
+                ..DecoderOptions::new(Reading::State, Digester::new(&[0; 32]))
+            };
+            let mut decoder = StatusDecoder::new(AgentName::from("claude-code"), &options);
+            let mut drafts = Vec::new();
+            let bytes = file(start);
+            let raw = Signal::Report { bytes: bytes.as_bytes() };
+            assert_eq!(decoder.push(raw, Timestamp::UNIX_EPOCH, &mut drafts), expected);
+            assert_eq!(drafts.is_empty(), expected == Decoded::Ignored);
+        }
     }
 }

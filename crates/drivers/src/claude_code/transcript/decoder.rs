@@ -78,9 +78,11 @@ impl Outbox<'_> {
         self.out.last_mut().expect("a draft was just pushed")
     }
 
-    /// Adds what a line tells of the session, which a copied one tells as well.
+    /// Adds what a line tells of the session. It is told by lines that were copied or stood there before as well: it
+    /// still holds.
     fn tell(&mut self, body: SessionUpdated) {
-        let draft = Draft { body: body.into(), scope: Scope::Main, ..self.template.clone() };
+        let mut draft = Draft { body: body.into(), scope: Scope::Main, ..self.template.clone() };
+        draft.hints.evidence_only = false;
         self.out.push(draft);
     }
 
