@@ -64,6 +64,8 @@ pub(super) struct Seen {
     pub(super) drafts: Vec<Draft>,
     /// It was not whole: somebody writes it at this moment.
     pub(super) is_partial: bool,
+    /// It is gone and its process is not yet: it ends in order, or writes the file anew.
+    pub(super) is_leaving: bool,
 }
 
 impl Board {
@@ -158,13 +160,20 @@ impl Board {
         let mut seen = Seen::default();
         let Some((driver, pid)) = self.owner(path) else { return seen };
         let process = self.running(pid);
+        let content = content(path);
         if let Some(status) = self.files.get(path)
             && process != Some(status.process)
         {
-            self.close(path, &mut seen.drafts, now);
+            if content.is_none() {
+                self.close(path, &mut seen.drafts, now);
+            } else {
+                // It was killed, else it would have taken its file away. Whoever looks at processes tells so.
+                self.files.remove(path);
+                self.stats.files.set(self.files.len());
+            }
         }
-        let Some((metadata, bytes)) = content(path) else {
-            self.close(path, &mut seen.drafts, now);
+        let Some((metadata, bytes)) = content else {
+            seen.is_leaving = self.files.contains_key(path);
             return seen;
         };
         let Some(process) = process else {

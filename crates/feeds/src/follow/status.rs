@@ -1,7 +1,8 @@
 //! The status feed: each change of a status file, soon after it.
 //!
-//! A file is read a moment after it changed, and once more if it was not whole then. Every few seconds the
-//! processes are looked at: one that was killed cannot take its file away.
+//! A file is read a moment after it changed, and once more if it was not whole then. One that is gone is looked for
+//! until its process is gone as well: only then the session has ended in order. A process that was killed cannot
+//! take its file away; its file is dropped in silence, as whoever looks at processes tells of it.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -170,9 +171,9 @@ impl Watcher {
         self.publisher.ready().await;
         let file = path.clone();
         let seen = self.on_disk(move |board, now| board.read(&file, now)).await?;
-        if seen.is_partial && !was_partial {
+        if seen.is_leaving || (seen.is_partial && !was_partial) {
             let at = Instant::now() + AGAIN;
-            self.due.entry(path).or_insert(Due { at, was_partial: true });
+            self.due.entry(path).or_insert(Due { at, was_partial: seen.is_partial });
         }
         if !seen.drafts.is_empty() {
             self.publisher.publish_all(None, seen.drafts, None).map_err(|_| Stop::Closed)?;

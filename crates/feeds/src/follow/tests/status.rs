@@ -77,9 +77,24 @@ fn a_file_that_is_half_written_is_read_again_and_the_same_content_is_told_once()
     assert_eq!(scene.read(&path), (vec![], false));
     scene.write("{\"say\":\"idle\"}");
     assert_eq!(scene.read(&path), (vec!["PID idle".to_owned()], false));
+}
+
+#[test]
+fn a_file_that_is_gone_says_so_once_its_process_is_gone_as_well() {
+    let mut scene = Scene::new();
+    let path = scene.path();
+    scene.write("{\"say\":\"busy\"}");
+    scene.read(&path);
     std::fs::remove_file(&path).expect("removed");
-    assert_eq!(scene.read(&path), (vec!["gone PID".to_owned()], false));
-    assert_eq!(scene.read(&path), (vec![], false));
+    let seen = scene.board.read(&path, Now::read());
+    assert!(seen.is_leaving && seen.drafts.is_empty(), "it may be written anew");
+    scene.write("{\"say\":\"idle\"}");
+    assert_eq!(scene.read(&path).0, ["PID idle"]);
+    std::fs::remove_file(&path).expect("removed");
+    scene.read(&path);
+    scene.kill();
+    assert_eq!(scene.read(&path).0, ["gone PID"]);
+    assert_eq!(scene.read(&path).0, [""; 0]);
 }
 
 #[test]
@@ -106,7 +121,7 @@ fn the_file_of_a_process_that_was_killed_counts_no_more() {
     assert!(scene.board.widows().is_empty());
     scene.kill();
     assert_eq!(scene.board.widows(), std::slice::from_ref(&path));
-    assert_eq!(scene.read(&path).0, ["gone PID"]);
+    assert_eq!(scene.read(&path).0, [""; 0], "nobody took it away: it is no end in order");
     scene.write("{\"say\":\"left behind\"}");
     assert_eq!(scene.read(&path), (vec![], false));
     assert_eq!(scene.stats.counts().leftovers, 1);
@@ -151,7 +166,8 @@ async fn a_change_is_told_soon_and_the_feed_ends_at_once() {
     let config = tempfile::tempdir().expect("a folder");
     let folder = config.path().join("sessions");
     std::fs::create_dir(&folder).expect("a folder");
-    let path = folder.join(format!("{}.json", std::process::id()));
+    let mut process = Command::new("sleep").arg("600").spawn().expect("a process");
+    let path = folder.join(format!("{}.json", process.id()));
     std::fs::write(&path, "{\"say\":\"idle\"}").expect("written");
     let scribe = Scribe::default();
     let driver: Arc<dyn Driver> = Arc::new(scribe.clone());
@@ -176,6 +192,8 @@ async fn a_change_is_told_soon_and_the_feed_ends_at_once() {
     std::fs::rename(&other, &path).expect("renamed");
     until("a replacement", || has("waiting")).await;
     std::fs::remove_file(&path).expect("removed");
+    process.kill().expect("killed");
+    process.wait().expect("waited");
     until("the end", || lock(&scribe.told).last().is_some_and(|line| line.starts_with("gone")))
         .await;
     cancel.cancel();
