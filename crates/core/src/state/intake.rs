@@ -37,6 +37,11 @@ impl Intake<'_> {
         self.record.ledger_mut()
     }
 
+    /// True unless the draft is evidence only: what it is about then stays untold, and news to whoever tells it.
+    pub(crate) fn tells(&self) -> bool {
+        !self.hints.evidence_only
+    }
+
     /// Publishes the draft itself; one that is evidence only gets no number.
     pub(crate) fn publish(&mut self, body: impl Into<Body>) -> Seq {
         if self.hints.evidence_only {

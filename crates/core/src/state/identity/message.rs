@@ -103,7 +103,11 @@ impl Intake<'_> {
         answer
     }
 
+    /// What is not told is not known: whoever tells it must find it new.
     fn remember(&mut self, keys: &[Key], seq: Seq) {
+        if !self.tells() {
+            return;
+        }
         let at = self.at;
         let seen = &mut self.ledger_mut().seen;
         for &key in keys {

@@ -31,7 +31,17 @@ impl Intake<'_> {
         let heard = |it: &Compaction| it.started.is_some_and(|started| started.by.has(trust));
         if let Some(index) = self.compaction(heard) {
             let sighting = self.sighting(Seq(0));
-            let started = self.ledger_mut().compactions[index].started.get_or_insert(sighting);
+            let tells = self.tells();
+            let compaction = &mut self.ledger_mut().compactions[index];
+            let untold = compaction.started.is_some_and(|started| started.seq.0 == 0)
+                && compaction.ended.is_none_or(|ended| ended.seq.0 == 0);
+            if untold && tells {
+                let answer = self.news(data);
+                let started = self.sighting(answer.seq());
+                self.ledger_mut().compactions[index].started = Some(started);
+                return answer;
+            }
+            let started = compaction.started.get_or_insert(sighting);
             started.by.add(trust);
             return Answer::Confirms(started.seq);
         }
@@ -91,9 +101,11 @@ impl Intake<'_> {
         let trust = self.trust;
         let named = data.turn.take().map(|turn| self.told_turn(turn));
         data.turn = named.or_else(|| self.open_turn());
+        let tells = self.tells();
         let found = self.ledger().retries.iter().rposition(|retry| {
             retry.attempt == data.attempt
                 && !retry.seen.by.has(trust)
+                && (retry.seen.seq.0 != 0 || !tells)
                 && self.at.duration_since(retry.seen.at).abs() <= RETRIED
         });
         if let Some(index) = found {

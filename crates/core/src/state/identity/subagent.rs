@@ -84,8 +84,10 @@ impl Intake<'_> {
         if again {
             self.release(Thing::Subagent(&scope));
         }
+        let tells = self.tells();
         let child = &mut self.ledger_mut().children[index];
-        if let Some(started) = child.started.as_mut().filter(|_| !again) {
+        let known = child.started.as_mut().filter(|it| !again && (it.seq.0 != 0 || !tells));
+        if let Some(started) = known {
             started.by.add(trust);
             return Answer::Confirms(started.seq);
         }

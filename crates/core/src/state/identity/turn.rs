@@ -23,6 +23,11 @@ impl Turn {
         !id.is_empty() && (self.id == *id || self.aliases.contains(id))
     }
 
+    /// True if anything was published of it.
+    fn is_told(&self) -> bool {
+        [self.started, self.ended].into_iter().flatten().any(|sighting| sighting.seq.0 != 0)
+    }
+
     fn began(&self) -> Option<Timestamp> {
         self.started.or(self.ended).map(|sighting| sighting.at)
     }
@@ -99,9 +104,17 @@ impl Intake<'_> {
         if let Some(index) = known {
             let prompt = self.hints.prompt.clone();
             let unseen = self.sighting(Seq(0));
+            let tells = self.tells();
             let turn = &mut self.ledger_mut().turns[index];
-            turn.alias(data.turn);
+            turn.alias(data.turn.clone());
             turn.prompt = turn.prompt.take().or(prompt);
+            if tells && !turn.is_told() {
+                data.turn = turn.id.clone();
+                let answer = self.news(data);
+                let started = self.sighting(answer.seq());
+                self.ledger_mut().turns[index].started = Some(started);
+                return answer;
+            }
             let started = turn.started.get_or_insert(unseen);
             started.by.add(trust);
             return Answer::Confirms(started.seq);
@@ -156,8 +169,13 @@ impl Intake<'_> {
                 continue;
             }
             let id = turn.id.clone();
-            let what = format!("lost/{id}");
-            let seq = self.conclude(&what, Scope::Main, TurnEnded::new(id, TurnOutcome::Lost));
+            // Of a turn that was never told nobody misses the end.
+            let seq = if turn.is_told() {
+                let what = format!("lost/{id}");
+                self.conclude(&what, Scope::Main, TurnEnded::new(id, TurnOutcome::Lost))
+            } else {
+                Seq(0)
+            };
             let ended = self.sighting(seq);
             let turn = &mut self.ledger_mut().turns[index];
             turn.ended = Some(ended);
@@ -187,13 +205,15 @@ impl Intake<'_> {
             return (self.news(data), turn);
         }
         let trust = self.trust;
+        let tells = self.tells();
         let known = self.ending_turn(&data.turn);
         let priced =
             data.usage.is_some() || data.cost_usd.is_some() || data.cost_total_usd.is_some();
         if let Some(index) = known {
             let turn = &mut self.ledger_mut().turns[index];
             let id = turn.id.clone();
-            if let Some(ended) = &mut turn.ended {
+            let ended_untold = turn.ended.is_some_and(|ended| ended.seq.0 == 0);
+            if let Some(ended) = turn.ended.as_mut().filter(|_| !(ended_untold && tells)) {
                 ended.by.add(trust);
                 let seq = ended.seq;
                 let price = priced && !turn.priced;

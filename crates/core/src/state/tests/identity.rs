@@ -507,3 +507,40 @@ fn a_mode_that_a_hook_saw_a_moment_ago_never_replaces_the_streams() {
     assert_eq!(bench.events.len(), told);
     assert_eq!(bench.state().permission_mode.as_deref(), Some("default"));
 }
+
+#[test]
+fn what_was_only_evidence_is_news_to_whoever_tells_it() {
+    let mut bench = Bench::default();
+    let past = [
+        draft(0, turn("p1")).prompt("p1"),
+        draft(100, tool("c1", "Bash")).prompt("p1"),
+        draft(200, tool_end("c1", ToolOutcome::Ok)).prompt("p1"),
+        draft(300, subagent()).child("a1"),
+        draft(400, subagent_end()).child("a1"),
+        draft(500, retry(1)),
+        draft(600, turn_end("p1", TurnOutcome::Completed)).prompt("p1"),
+    ];
+    for draft in &past {
+        bench.see(Feed::Transcript, draft.clone().quiet());
+    }
+    let kinds = |bench: &Bench| -> Vec<String> {
+        let told = bench.events.iter().map(|event| event.body.kind().to_owned());
+        told.filter(|kind| kind != "status.changed").collect()
+    };
+    assert_eq!(kinds(&bench), ["session.started"]);
+    for draft in past {
+        bench.see_at(Feed::Stream, draft, at(5000));
+    }
+    assert_eq!(
+        kinds(&bench)[1..],
+        [
+            "turn.started",
+            "tool.started",
+            "tool.ended",
+            "subagent.started",
+            "subagent.ended",
+            "api.retry",
+            "turn.ended"
+        ]
+    );
+}
