@@ -464,4 +464,11 @@ fn a_call_that_a_resumed_process_calls_off_begins_no_work() {
     bench.line(draft(resumed + 50, tool_end("c1", ToolOutcome::Interrupted)).prompt("p1"));
     bench.wait(resumed + 20_000);
     assert_eq!(bench.status(), Status::Idle);
+    // The same where nobody but its file tells anything.
+    let mut bench = at_work();
+    bench.wait(2 * 60 * 60_000);
+    bench.line(draft(resumed + 50, tool_end("c1", ToolOutcome::Interrupted)).prompt("p1"));
+    bench.line(draft(resumed + 51, turn_end("p1", TurnOutcome::Lost)).prompt("p1"));
+    let state = bench.state();
+    assert_eq!((state.status, state.outcome), (Status::Idle, Some(TurnOutcome::Lost)));
 }

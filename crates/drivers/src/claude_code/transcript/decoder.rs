@@ -43,6 +43,8 @@ pub struct TranscriptDecoder {
     pub(super) compact: Compact,
     /// A hook has objected to the end of the turn.
     pub(super) objected: bool,
+    /// A call was called off because nobody saw it end.
+    pub(super) called_off: bool,
     /// The subagent whose file it is was told.
     pub(super) introduced: bool,
 }
@@ -108,6 +110,7 @@ impl TranscriptDecoder {
             seals: Ending::Announced,
             compact: Compact::default(),
             objected: false,
+            called_off: false,
             introduced: false,
         }
     }

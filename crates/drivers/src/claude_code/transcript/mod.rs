@@ -5,9 +5,9 @@
 //! file cannot tell is not guessed: that a call has no result says nothing about a permission, and silence says
 //! nothing at all.
 //!
-//! A copied line is no news. Where a session is forked its file begins with the lines of another one, older than
-//! the file; and where one is resumed after a kill the program adds results and answers of its own making.
-//! Neither is an event. Following the file is the feed's work.
+//! A copied line is no news: where a session is forked its file begins with the lines of another one, older than
+//! the file. Where one is resumed after a kill the program adds results and an answer of its own making: they tell
+//! that calls and their turn are over, and no answer. Following the file is the feed's work.
 
 mod decoder;
 mod line;

@@ -53,6 +53,7 @@ impl TranscriptDecoder {
                 return Decoded::Understood;
             }
         }
+        self.called_off = false;
         if out.is_main() {
             let kind = from.and_then(|from| from.get("kind")).or(origin).and_then(Raw::str);
             let by_itself = text.starts_with(NOTIFICATION);

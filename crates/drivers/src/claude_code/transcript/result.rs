@@ -10,6 +10,9 @@ use super::line::Line;
 use crate::claude_code::{tool, word};
 use crate::json::Raw;
 
+/// How the program that takes up a session marks a call whose process is gone.
+const CALLED_OFF: &str = "interrupted";
+
 impl TranscriptDecoder {
     /// The results of one line. The structured result beside them belongs to the only one.
     pub(super) fn tool_results(&mut self, line: &Line<'_>, content: Raw<'_>, out: &mut Outbox<'_>) {
@@ -24,6 +27,7 @@ impl TranscriptDecoder {
             let tool = self.take_call(&id);
             let failed = is_error.and_then(Raw::bool).unwrap_or(false);
             let verdict = judge(line, tool.as_ref(), failed, content, structured);
+            self.called_off |= verdict.raw.as_deref() == Some(CALLED_OFF);
             let bash = tool.as_ref().is_none_or(|tool| tool.as_str() == "Bash");
             let text = content.filter(|_| failed && bash).and_then(Raw::str);
             if let Some(launched) = structured.and_then(|result| launched(&id, result)) {
@@ -109,7 +113,7 @@ fn judge(
         }
     }
     match denial.and_then(Raw::quoted) {
-        Some(b"interrupted") => verdict(ToolOutcome::Interrupted, told),
+        Some(denial) if denial == CALLED_OFF.as_bytes() => verdict(ToolOutcome::Interrupted, told),
         Some(_) => verdict(ToolOutcome::Denied, told.or(Some(Decision::Denied))),
         None if told == Some(Decision::Denied) => verdict(ToolOutcome::Denied, told),
         None => verdict(ToolOutcome::Error, told),

@@ -33,7 +33,11 @@ impl TranscriptDecoder {
             return Decoded::Understood;
         }
         if model.is_some_and(|model| model.is(SYNTHETIC)) {
-            // Put there to make the conversation whole; nobody answered.
+            // Put there to make the conversation whole; nobody answered. Behind a call that was called off it closes the
+            // turn that the process before took with it.
+            if std::mem::take(&mut self.called_off) && out.is_main() {
+                out.emit(self.turn_end(TurnOutcome::Lost));
+            }
             return Decoded::Understood;
         }
         let message =
