@@ -126,7 +126,7 @@ pub(crate) struct HookArgs {
 /// `ls`
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
-    /// Also sessions that ended a while ago, and those of which nothing was ever asked
+    /// Also sessions that ended a while ago, that nobody knows to live, and of which nothing was ever asked
     #[arg(short, long)]
     pub(crate) all: bool,
     /// How to print

@@ -16,7 +16,8 @@ use crate::output::session::{SessionJson, urgency};
 use crate::output::table;
 use crate::paths::Paths;
 
-/// How long an ended session stays in the list without `--all`.
+/// How long a session that ended, or of which no process is known and nothing is heard, stays in the list without
+/// `--all`.
 const RECENT: Duration = Duration::from_secs(15 * 60);
 
 /// Lists sessions.
@@ -66,8 +67,57 @@ pub(crate) fn color(out: &impl std::io::IsTerminal) -> bool {
 }
 
 fn is_current(state: &SessionState, now: Timestamp) -> bool {
-    if state.is_ghost() {
-        return false;
+    let is_recent = |at: Timestamp| now.duration_since(at).unsigned_abs() < RECENT;
+    match state.status {
+        _ if state.is_ghost() => false,
+        Status::Ended => is_recent(state.since),
+        // A session file that lies there does not say that anybody still works on it.
+        Status::Idle | Status::Stale if state.process.is_none() => is_recent(state.last_seen),
+        _ => true,
     }
-    state.status != Status::Ended || now.duration_since(state.since).unsigned_abs() < RECENT
+}
+
+#[cfg(test)]
+mod tests {
+    use linelamp_core::SessionKey;
+    use linelamp_core::draft::Draft;
+    use linelamp_core::event::{Origin, Trust, TurnEnded, TurnOrigin, TurnOutcome, TurnStarted};
+    use linelamp_core::process::ProcessRef;
+    use linelamp_core::state::Resolver;
+
+    use super::*;
+
+    #[test]
+    fn a_session_that_nobody_knows_to_live_leaves_the_list_after_a_while() {
+        let minutes =
+            |minutes: i64| Timestamp::UNIX_EPOCH + jiff::SignedDuration::from_mins(minutes);
+        let origin = |trust| Origin { feed: "f".into(), trust, pid: None, host: "h".into() };
+        for (process, is_over, after, expected) in [
+            (None, true, 10, true),
+            (None, true, 20, false),
+            (Some(ProcessRef { pid: 7, start: Some(1) }), true, 20, true),
+            (None, false, 5, true),
+        ] {
+            let mut resolver = Resolver::default();
+            let key = SessionKey::new("claude-code", "s");
+            let began =
+                TurnStarted { turn: "t".into(), origin: TurnOrigin::Human, synthetic: false };
+            let mut drafts = vec![Draft::new(key.clone(), minutes(0), began)];
+            if is_over {
+                let ended = TurnEnded::new("t".into(), TurnOutcome::Completed);
+                drafts.push(Draft::new(key, minutes(0), ended));
+            }
+            for draft in drafts {
+                let draft = Draft { process, ..draft };
+                resolver.accept(draft, &origin(Trust::Inferred), minutes(0), &mut Vec::new());
+            }
+            resolver.tick(minutes(after), &mut Vec::new());
+            let state = resolver.snapshot().remove(0);
+            assert_eq!(
+                is_current(&state, minutes(after)),
+                expected,
+                "{process:?} {after} {state:?}"
+            );
+        }
+    }
 }
