@@ -143,25 +143,32 @@ fn an_agent_killed_while_no_daemon_runs_is_ended_at_the_next_start() {
 
 #[test]
 fn a_wrapper_and_its_agent_that_are_killed_end_their_session() {
-    let sandbox = Sandbox::new();
-    let _daemon = sandbox.daemon();
-    let init = r#"{"type":"system","subtype":"init","session_id":"wrapped","uuid":"u1","cwd":"/tmp/project","model":"m","claude_code_version":"2.1.332"}"#;
-    let mut wrapper = sandbox
-        .command(["wrap", "--agent", "claude-code", "--", "sh", "-c"])
-        .arg(format!("echo '{init}'; read line"))
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .spawn()
-        .expect("the wrapper runs");
-    let agent = sandbox
-        .eventually("the agent's process", |sandbox| sandbox.session("wrapped")?["pid"].as_u64());
-    wrapper.kill().expect("killed");
-    wrapper.wait().expect("waited");
-    // The system may have ended it with its wrapper already.
-    let kill = std::process::Command::new("kill").args(["-s", "KILL", &agent.to_string()]).output();
-    kill.expect("kill is there");
-    sandbox.until_state("wrapped", "ended");
-    assert_eq!(ends(&sandbox, "wrapped"), ["crashed"]);
+    for has_daemon in [true, false] {
+        let sandbox = Sandbox::new();
+        let mut daemon = Some(sandbox.daemon());
+        let init = r#"{"type":"system","subtype":"init","session_id":"wrapped","uuid":"u1","cwd":"/tmp/project","model":"m","claude_code_version":"2.1.332"}"#;
+        let mut wrapper = sandbox
+            .command(["wrap", "--agent", "claude-code", "--", "sh", "-c"])
+            .arg(format!("echo '{init}'; read line"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .expect("the wrapper runs");
+        let agent = sandbox.eventually("the agent's process", |sandbox| {
+            sandbox.session("wrapped")?["pid"].as_u64()
+        });
+        if !has_daemon {
+            daemon.take().expect("a daemon").stop();
+        }
+        wrapper.kill().expect("killed");
+        wrapper.wait().expect("waited");
+        // The system may have ended it with its wrapper already.
+        let mut kill = std::process::Command::new("kill");
+        kill.args(["-s", "KILL", &agent.to_string()]).output().expect("kill is there");
+        let _daemon = daemon.unwrap_or_else(|| sandbox.daemon());
+        sandbox.until_state("wrapped", "ended");
+        assert_eq!(ends(&sandbox, "wrapped"), ["crashed"], "{has_daemon}");
+    }
 }
 
 #[test]
