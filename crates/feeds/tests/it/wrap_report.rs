@@ -139,13 +139,15 @@ fn a_daemon_that_comes_later_is_found() {
     let mut input = child.stdin.take().expect("piped");
     input.write_all(b"{\"must\":3}\n").expect("written");
     child.wait().expect("ended");
-    let mut all = spooled_batches(state.path());
-    // Whether it was found in time for the last lines depends on the pause between attempts.
-    all.extend(daemon.batches());
-    let mut numbers = musts(&seen(&all));
-    numbers.sort_unstable();
-    numbers.dedup();
-    assert_eq!(numbers, [1, 2, 3]);
+    wait_for("every line", || {
+        let mut all = spooled_batches(state.path());
+        // Whether it was found in time for the last lines depends on the pause between attempts.
+        all.extend(daemon.batches());
+        let mut numbers = musts(&seen(&all));
+        numbers.sort_unstable();
+        numbers.dedup();
+        (numbers == [1, 2, 3]).then_some(())
+    });
 }
 
 /// All batches, once the last one lies in the spool: it may come after the exit.
