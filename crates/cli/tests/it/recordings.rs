@@ -66,7 +66,7 @@ fn essence(events: &[Value]) -> BTreeMap<String, Vec<String>> {
     let mut is_over: Vec<&Value> = Vec::new();
     for event in events {
         let session = &event["session"]["id"];
-        if event["kind"] == "session.ended" && event["origin"]["feed"] == "stream" {
+        if event["kind"] == "status.changed" && event["data"]["to"] == "ended" {
             is_over.push(session);
         }
         if is_over.contains(&session) {

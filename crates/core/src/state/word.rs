@@ -210,7 +210,7 @@ impl Intake<'_> {
 impl SessionRecord {
     /// The word that counts: of several processes whoever waits, else whoever works.
     pub(crate) fn word(&self, now: Timestamp) -> Option<&Word> {
-        if self.least_trust(now) == Trust::Authoritative {
+        if self.evidence.words.is_empty() || self.least_trust(now) == Trust::Authoritative {
             return None;
         }
         let rank = |word: &&Word| (word.waits(), word.status == ReportedStatus::Busy);
