@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::draft::{Draft, Hints};
+use crate::draft::Draft;
 use crate::event::{
     EndReason, Origin, Scope, SessionEnded, SessionUpdated, StartSource, Status, Trust,
 };
@@ -71,21 +71,9 @@ pub(crate) fn end_as_said(record: &mut SessionRecord, desk: &mut Desk<'_>, origi
     else {
         return;
     };
-    record.evidence.arrivals += 1;
-    let desk = Desk { next_seq: desk.next_seq, out: desk.out, observed_at: desk.observed_at };
     let id = conclusion_id(record, EventId::derive(at, b"said over", 0), at, "end");
-    let mut intake = Intake {
-        record,
-        desk,
-        origin,
-        id,
-        at,
-        scope: Scope::Main,
-        process,
-        hints: Hints::default(),
-        trust: Trust::Reported,
-        overshadowed: false,
-    };
+    let mut intake =
+        Intake::inferred(record, desk.lend(), origin, (id, at), process, Trust::Reported);
     intake.session_ended(SessionEnded {
         reason: reason.unwrap_or(EndReason::Unknown),
         exit_code: None,

@@ -19,6 +19,11 @@ pub(crate) struct Desk<'a> {
 }
 
 impl Desk<'_> {
+    /// The desk for a while, for whoever needs one of his own.
+    pub(crate) fn lend(&mut self) -> Desk<'_> {
+        Desk { next_seq: self.next_seq, out: self.out, observed_at: self.observed_at }
+    }
+
     /// Publishes an event of the session of `record`.
     pub(crate) fn publish(
         &mut self,

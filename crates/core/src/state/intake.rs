@@ -28,6 +28,32 @@ pub(crate) struct Intake<'a> {
     pub(crate) overshadowed: bool,
 }
 
+impl<'a> Intake<'a> {
+    /// What nobody has told in so many words, and follows from what is known: it arrives as a draft would.
+    pub(crate) fn inferred(
+        record: &'a mut SessionRecord,
+        desk: Desk<'a>,
+        origin: &'a Origin,
+        (id, at): (EventId, Timestamp),
+        process: Option<ProcessRef>,
+        trust: Trust,
+    ) -> Self {
+        record.evidence.arrivals += 1;
+        Self {
+            record,
+            desk,
+            origin,
+            id,
+            at,
+            scope: Scope::Main,
+            process,
+            hints: Hints::default(),
+            trust,
+            overshadowed: false,
+        }
+    }
+}
+
 impl Intake<'_> {
     pub(crate) fn ledger(&self) -> &Ledger {
         &self.record.ledger

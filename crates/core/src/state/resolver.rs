@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::draft::{Draft, Hints};
-use crate::event::{Body, Event, Origin, Scope, StartSource, Status, Trust};
+use crate::draft::Draft;
+use crate::event::{Body, Event, Origin, StartSource, Status, Trust};
 use crate::id::{EventId, FeedName, Seq, SessionKey};
 use crate::process::ProcessRef;
 use crate::state::apply::shows_life;
@@ -247,21 +247,13 @@ impl Resolver {
         };
         if let Some(entry) = self.sessions.get_mut(&left) {
             let record = Arc::make_mut(&mut entry.record);
-            record.evidence.arrivals += 1;
-            let mut intake = Intake {
-                record,
-                desk: Desk { next_seq: &mut self.next_seq, out, observed_at },
-                origin,
-                id: *draft.id.get_or_insert_with(|| EventId::random(draft.at)),
-                at: draft.at,
-                scope: Scope::Main,
-                process: Some(process),
-                hints: Hints::default(),
-                trust: origin.trust,
-                overshadowed: false,
-            };
+            let desk = Desk { next_seq: &mut self.next_seq, out, observed_at };
+            let id = *draft.id.get_or_insert_with(|| EventId::random(draft.at));
+            let named = (id, draft.at);
+            let mut intake =
+                Intake::inferred(record, desk, origin, named, Some(process), origin.trust);
             intake.leave_for(draft.session.id.clone(), how, process);
-            let (id, record, mut desk) = (intake.id, intake.record, intake.desk);
+            let (record, mut desk) = (intake.record, intake.desk);
             entry.unsettled = None;
             entry.due = settle(record, observed_at, Some(id), origin, &mut desk);
         }

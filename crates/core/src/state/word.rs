@@ -7,8 +7,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::draft::Hints;
-use crate::event::{DecidedBy, Decision, Origin, ReportedStatus, Scope, Status, Trust, WaitingFor};
+use crate::event::{DecidedBy, Decision, Origin, ReportedStatus, Status, Trust, WaitingFor};
 use crate::process::ProcessRef;
 use crate::state::SessionRecord;
 use crate::state::bound;
@@ -42,25 +41,12 @@ pub(crate) fn let_go(
         .enumerate()
         .find_map(|(index, request)| Some((index, due(request)?)))
     {
-        record.evidence.arrivals += 1;
         let request = &record.ledger.requests[index];
         let settled = Settled { decision: Decision::Allowed, by: DecidedBy::User };
         let settled = settled.of(request.waiting_for);
-        let cause = request.opened.event;
-        let desk = Desk { next_seq: desk.next_seq, out: desk.out, observed_at: desk.observed_at };
-        let id = conclusion_id(record, cause, at, "let go");
-        let mut intake = Intake {
-            record,
-            desk,
-            origin,
-            id,
-            at,
-            scope: Scope::Main,
-            process: None,
-            hints: Hints::default(),
-            trust: Trust::Reported,
-            overshadowed: false,
-        };
+        let id = conclusion_id(record, request.opened.event, at, "let go");
+        let mut intake =
+            Intake::inferred(record, desk.lend(), origin, (id, at), None, Trust::Reported);
         intake.close(index, "let go", settled);
     }
 }
@@ -146,7 +132,7 @@ impl Intake<'_> {
             return;
         }
         let until = self.waited_until();
-        let stands = self.hints.stands && !self.record.another(self.process, Word::is_up);
+        let stands = self.hints.stands && self.record.rests_but(self.process);
         self.settle_requests("status", REFUSED, |request| {
             let said = until.is_some_and(|until| request.opened.at <= until);
             request.opened.at < at && (said || (stands && request.scope.is_main()))
@@ -194,7 +180,7 @@ impl Intake<'_> {
         };
         !overshadowed
             && self.record.evidence.words.iter().any(rested)
-            && !self.record.another(None, Word::is_up)
+            && self.record.rests_but(None)
     }
 
     /// The process has left the session: its word counts no more.

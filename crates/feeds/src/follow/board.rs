@@ -15,10 +15,12 @@ use std::time::SystemTime;
 use linelamp_core::digest::Digester;
 use linelamp_core::driver::{Decoded, Decoder, DecoderOptions, Driver, Raw, Reading, Source};
 use linelamp_core::process::ProcessRef;
-use linelamp_core::{Draft, EventId, Timestamp};
+use linelamp_core::{Draft, Timestamp};
 
 use super::followed::Now;
 use super::mark::Fnv;
+use super::naming::name;
+use super::root::Root;
 use super::stats::StatusStats;
 use super::watch::{Ears, Heard, Make, Watch};
 use crate::process;
@@ -26,17 +28,10 @@ use crate::process;
 /// A status file is a few hundred bytes.
 const LONGEST: u64 = 1 << 20;
 
-/// A folder of status files.
-#[derive(Clone, Debug)]
-pub(super) struct Desk {
-    pub(super) driver: Arc<dyn Driver>,
-    pub(super) path: PathBuf,
-}
-
 /// All status files of some folders.
 #[derive(Debug)]
 pub(super) struct Board {
-    desks: Vec<Desk>,
+    roots: Vec<Root>,
     files: HashMap<PathBuf, Status>,
     /// Files of processes that are gone.
     leftovers: HashSet<PathBuf>,
@@ -71,14 +66,14 @@ pub(super) struct Seen {
 impl Board {
     /// Nothing is known yet.
     pub(super) fn new(
-        desks: Vec<Desk>,
+        roots: Vec<Root>,
         reading: Reading,
         digester: Digester,
         stats: Arc<StatusStats>,
         make: Make,
     ) -> Self {
         Self {
-            desks,
+            roots,
             files: HashMap::new(),
             leftovers: HashSet::new(),
             watch: Watch::new(make),
@@ -96,13 +91,13 @@ impl Board {
 
     /// True if no system tells about some folder.
     pub(super) fn needs_polling(&self) -> bool {
-        self.watch.len() < self.desks.len()
+        self.watch.len() < self.roots.len()
     }
 
     /// The files to look at, of those that the system tells about.
     pub(super) fn hear(&mut self, heard: Heard, now: Now) -> Vec<PathBuf> {
         for path in &heard.gone {
-            if self.desks.iter().any(|desk| desk.path == *path) {
+            if self.roots.iter().any(|root| root.path == *path) {
                 self.watch.forget(path);
             }
         }
@@ -118,13 +113,13 @@ impl Board {
     pub(super) fn look(&mut self, now: Now) -> Vec<PathBuf> {
         let mut found = Vec::new();
         let mut there = HashSet::new();
-        for desk in &self.desks {
-            if !self.watch.has(&desk.path) && desk.path.is_dir() {
-                self.watch.add(&desk.path, now.instant);
+        for root in &self.roots {
+            if !self.watch.has(&root.path) && root.path.is_dir() {
+                self.watch.add(&root.path, now.instant);
             }
-            let Ok(entries) = std::fs::read_dir(&desk.path) else { continue };
+            let Ok(entries) = std::fs::read_dir(&root.path) else { continue };
             for entry in entries.flatten() {
-                if desk.driver.status_file(&entry.file_name()).is_none() {
+                if root.driver.status_file(&entry.file_name()).is_none() {
                     continue;
                 }
                 let path = entry.path();
@@ -229,8 +224,8 @@ impl Board {
     /// Whose status file it is; none for any other file.
     fn owner(&self, path: &Path) -> Option<(Arc<dyn Driver>, u32)> {
         let (folder, name) = (path.parent()?, path.file_name()?);
-        let desk = self.desks.iter().find(|desk| desk.path == folder)?;
-        Some((Arc::clone(&desk.driver), desk.driver.status_file(name)?))
+        let root = self.roots.iter().find(|root| root.path == folder)?;
+        Some((Arc::clone(&root.driver), root.driver.status_file(name)?))
     }
 
     /// The process that has this number now.
@@ -285,15 +280,7 @@ fn push(
             drafts.truncate(before);
         }
     }
-    let mut position = path.as_os_str().as_encoded_bytes().to_vec();
-    position.push(0);
-    position.extend(status.process.start.unwrap_or_default().to_be_bytes());
-    position.extend(digest.to_be_bytes());
-    for (index, draft) in (0_u32..).zip(&mut drafts[before..]) {
-        // What has no time of its own has the time of the reading, which is another each time.
-        let at = if draft.at == now.wall { Timestamp::UNIX_EPOCH } else { draft.at };
-        draft.id = Some(EventId::derive(at, &position, index));
-        draft.at = draft.at.min(now.wall);
-    }
+    let place = [status.process.start.unwrap_or_default(), digest];
+    name(&mut drafts[before..], path, place, Timestamp::UNIX_EPOCH, now.wall);
     counts.drafts.add((drafts.len() - before) as u64);
 }

@@ -12,11 +12,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use linelamp_core::Timestamp;
-use linelamp_core::driver::Driver;
 use linelamp_core::journal::Cursor;
 
 use super::followed::{Batch, Begin, Followed, Means, Now, PREFIX, Place, modified};
 use super::mark::Mark;
+use super::root::Root;
 use super::watch::{Ears, Heard, Make, Watch};
 
 /// Folders below a root that are looked into.
@@ -48,13 +48,6 @@ pub(super) enum Look {
     Lively,
     /// All.
     All,
-}
-
-/// A folder that is looked into with all below it.
-#[derive(Clone, Debug)]
-pub(super) struct Root {
-    pub(super) driver: Arc<dyn Driver>,
-    pub(super) path: PathBuf,
 }
 
 /// All session files below some roots.

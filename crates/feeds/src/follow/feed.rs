@@ -9,19 +9,20 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use linelamp_core::bus::{PublishError, Publisher};
-use linelamp_core::digest::Digester;
-use linelamp_core::driver::{DecoderOptions, Driver, Reading, Source};
+use linelamp_core::bus::Publisher;
+use linelamp_core::driver::{DecoderOptions, Source};
 use linelamp_core::feed::{Feed, FeedContext, FeedError};
 use linelamp_core::journal::Committed;
-use linelamp_core::sink::{BoxError, BoxFuture};
+use linelamp_core::sink::BoxFuture;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep};
 
-use super::catalog::{Catalog, Look, Root, marks};
+use super::catalog::{Catalog, Look, marks};
+use super::disk::{OnDisk, Stop};
 use super::followed::{Batch, Means, Now, PREFIX, Place};
 use super::mark::Mark;
-use super::options::{AgentFolders, TranscriptOptions};
+use super::options::TranscriptOptions;
+use super::root::roots;
 use super::watch::{Ears, Make, system};
 use crate::ingest::Ledger;
 
@@ -69,7 +70,10 @@ impl Feed for TranscriptFeed {
         Box::pin(async move {
             let FeedContext { publisher, cancel } = context;
             let TranscriptOptions { agents, reading, digester, ledger, stats } = self.options;
-            let roots = roots(&agents, reading, &digester);
+            let decoding = DecoderOptions::new(reading, digester.clone());
+            let roots = roots(&agents, Source::Transcript, &decoding, |driver, config| {
+                driver.session_folder(config)
+            });
             let means = Means { reading, digester, stats, buffer: Vec::new() };
             let catalog = Catalog::new(roots, means, self.make, Now::read());
             let ears = Arc::clone(catalog.ears());
@@ -78,62 +82,18 @@ impl Feed for TranscriptFeed {
                 publisher,
                 ledger,
                 ears,
-                catalog: Some(Box::new(catalog)),
+                catalog: OnDisk::new(catalog),
                 back,
                 refused,
                 due: VecDeque::new(),
-                needs_polling: true,
-                is_refused: false,
                 rests_until: Instant::now(),
                 next_all: Instant::now() + ALL_EVERY,
             };
             tokio::select! {
                 () = cancel.cancelled() => Ok(()),
-                ended = follower.run() => match ended {
-                    Ok(()) | Err(Stop::Closed) => Ok(()),
-                    Err(Stop::Failed(error)) => Err(FeedError(error)),
-                },
+                ended = follower.run() => Stop::told(ended),
             }
         })
-    }
-}
-
-/// The folders of session files, each once, of agents that have readable ones.
-fn roots(agents: &[AgentFolders], reading: Reading, digester: &Digester) -> Vec<Root> {
-    let mut roots: Vec<Root> = Vec::new();
-    for AgentFolders { driver, config } in agents {
-        let options = DecoderOptions::new(reading, digester.clone());
-        if driver.decoder(Source::Transcript, options).is_none() {
-            continue;
-        }
-        for path in config.iter().filter_map(|config| driver.session_folder(config)) {
-            let is_known = roots.iter().any(|root| is_same(&root.path, &path));
-            if !is_known {
-                roots.push(Root { driver: Arc::<dyn Driver>::clone(driver), path });
-            }
-        }
-    }
-    roots
-}
-
-/// True if both paths lead to one folder.
-pub(super) fn is_same(one: &std::path::Path, other: &std::path::Path) -> bool {
-    let real = |path: &std::path::Path| std::fs::canonicalize(path).ok();
-    one == other || real(one).is_some_and(|one| real(other) == Some(one))
-}
-
-/// Why the feed ends.
-#[derive(Debug)]
-enum Stop {
-    /// The bus takes nothing any more.
-    Closed,
-    /// Something is broken that trying again would not mend.
-    Failed(BoxError),
-}
-
-impl From<PublishError> for Stop {
-    fn from(_: PublishError) -> Self {
-        Self::Closed
     }
 }
 
@@ -144,14 +104,11 @@ struct Follower {
     publisher: Publisher,
     ledger: Option<Arc<dyn Ledger>>,
     ears: Arc<Ears>,
-    /// Away while a thread for blocking work has it.
-    catalog: Option<Box<Catalog>>,
+    catalog: OnDisk<Catalog>,
     back: mpsc::UnboundedSender<Refused>,
     refused: mpsc::UnboundedReceiver<Refused>,
     /// Files that wait since the start; whatever changes now goes before them.
     due: VecDeque<PathBuf>,
-    needs_polling: bool,
-    is_refused: bool,
     /// No look before this.
     rests_until: Instant,
     /// When everything is to be looked at again.
@@ -161,7 +118,7 @@ struct Follower {
 impl Follower {
     async fn run(&mut self) -> Result<(), Stop> {
         let marks = self.remembered().await;
-        self.due = self.on_disk(move |catalog, now| catalog.begin(marks, now)).await?.into();
+        self.due = self.catalog.step(move |catalog, now| catalog.begin(marks, now)).await?.into();
         let now = Instant::now();
         let mut poll = interval_at(now + POLL, POLL);
         poll.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -173,21 +130,21 @@ impl Follower {
                 biased;
                 () = ears.wait() => {
                     let heard = ears.take();
-                    self.on_disk(move |catalog, now| catalog.hear(heard, now)).await?
+                    self.catalog.step(move |catalog, now| catalog.hear(heard, now)).await?
                 }
                 Some((path, place)) = self.refused.recv() => {
                     let again = path.clone();
-                    self.on_disk(move |catalog, _| catalog.go_back(&path, place)).await?;
+                    self.catalog.step(move |catalog, _| catalog.go_back(&path, place)).await?;
                     vec![again]
                 }
                 _ = poll.tick() => {
-                    if !self.needs_polling {
+                    if !self.catalog.get().needs_polling() {
                         continue;
                     }
                     self.look(Look::Unwatched).await?
                 }
                 _ = reconcile.tick() => {
-                    let is_all = self.is_refused || Instant::now() >= self.next_all;
+                    let is_all = self.catalog.get().is_refused() || Instant::now() >= self.next_all;
                     let which = if is_all { Look::All } else { Look::Lively };
                     self.tidy().await?;
                     self.look(which).await?
@@ -225,7 +182,7 @@ impl Follower {
         if began < self.rests_until {
             return Ok(Vec::new());
         }
-        let found = self.on_disk(move |catalog, now| catalog.look(which, now)).await?;
+        let found = self.catalog.step(move |catalog, now| catalog.look(which, now)).await?;
         let ended = Instant::now();
         if which == Look::All {
             self.next_all = ended + ALL_EVERY;
@@ -238,19 +195,19 @@ impl Follower {
     async fn take_all(&mut self, mut files: Vec<PathBuf>) -> Result<(), Stop> {
         files.sort();
         files.dedup();
-        let catalog = self.catalog.as_ref().expect("it is back after each step");
+        let catalog = self.catalog.get();
         files.sort_by_key(|path| catalog.is_child(path));
         for path in files {
             self.ready().await;
             let file = path.clone();
-            let batch = self.on_disk(move |catalog, now| catalog.read(&file, now)).await?;
+            let batch = self.catalog.step(move |catalog, now| catalog.read(&file, now)).await?;
             // Whoever has much to say takes turns with the others.
             if batch.more {
                 self.due.push_front(path.clone());
             }
             self.publish(path, batch)?;
         }
-        if self.catalog.as_ref().is_some_and(|catalog| catalog.has_many_open()) {
+        if self.catalog.get().has_many_open() {
             self.tidy().await?;
         }
         Ok(())
@@ -277,28 +234,11 @@ impl Follower {
     }
 
     async fn tidy(&mut self) -> Result<(), Stop> {
-        for batch in self.on_disk(Catalog::tidy).await? {
+        for batch in self.catalog.step(Catalog::tidy).await? {
             self.ready().await;
             self.publish(PathBuf::new(), batch)?;
         }
         Ok(())
-    }
-
-    /// Works on the catalog where blocking is no matter.
-    async fn on_disk<T: Send + 'static>(
-        &mut self,
-        work: impl FnOnce(&mut Catalog, Now) -> T + Send + 'static,
-    ) -> Result<T, Stop> {
-        let mut catalog = self.catalog.take().expect("it is back after each step");
-        let done = tokio::task::spawn_blocking(move || {
-            let done = work(&mut catalog, Now::read());
-            (catalog, done)
-        });
-        let (catalog, done) = done.await.map_err(|error| Stop::Failed(error.into()))?;
-        self.needs_polling = catalog.needs_polling();
-        self.is_refused = catalog.is_refused();
-        self.catalog = Some(catalog);
-        Ok(done)
     }
 }
 

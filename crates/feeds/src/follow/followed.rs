@@ -18,9 +18,10 @@ use linelamp_core::driver::{
 };
 use linelamp_core::event::Scope;
 use linelamp_core::journal::Cursor;
-use linelamp_core::{Draft, EventId, Timestamp};
+use linelamp_core::{Draft, Timestamp};
 
 use super::mark::{Fnv, Mark, Print};
+use super::naming::name;
 use super::stats::TranscriptStats;
 use super::tail::{Line, Tail, relax, tail_start};
 
@@ -440,24 +441,15 @@ impl Followed {
         })
     }
 
-    /// Gives drafts the ids of their place, the same at every reading, and no time to come.
+    /// Names drafts after the line they come from.
     fn name(&self, path: &Path, offset: u64, bytes: &[u8], drafts: &mut [Draft], now: Now) {
         if drafts.is_empty() {
             return;
         }
-        let mut position = path.as_os_str().as_encoded_bytes().to_vec();
-        position.push(0);
-        position.extend(offset.to_be_bytes());
         let mut hash = Fnv::default();
         hash.add(bytes);
-        position.extend(hash.0.to_be_bytes());
-        for (index, draft) in (0_u32..).zip(drafts) {
-            // A line without a time of its own has the time of the reading, which is another each time.
-            let at = if draft.at == now.wall { self.file.born } else { Some(draft.at) };
-            let at = at.unwrap_or(Timestamp::UNIX_EPOCH);
-            draft.id = Some(EventId::derive(at, &position, index));
-            draft.at = draft.at.min(now.wall);
-        }
+        let timeless = self.file.born.unwrap_or(Timestamp::UNIX_EPOCH);
+        name(drafts, path, [offset, hash.0], timeless, now.wall);
     }
 
     fn cursor(&self, path: &Path) -> Option<Cursor> {

@@ -14,11 +14,13 @@
 
 mod board;
 mod catalog;
+mod disk;
 mod feed;
 mod followed;
 mod mark;
+mod naming;
 mod options;
-
+mod root;
 mod stats;
 mod status;
 mod tail;

@@ -10,15 +10,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use linelamp_core::bus::Publisher;
-use linelamp_core::driver::{DecoderOptions, Driver, Source};
+use linelamp_core::driver::{DecoderOptions, Source};
 use linelamp_core::feed::{Feed, FeedContext, FeedError};
-use linelamp_core::sink::{BoxError, BoxFuture};
+use linelamp_core::sink::BoxFuture;
 use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep_until};
 
-use super::board::{Board, Desk};
-use super::feed::is_same;
-use super::followed::Now;
-use super::options::{AgentFolders, StatusOptions};
+use super::board::Board;
+use super::disk::{OnDisk, Stop};
+use super::options::StatusOptions;
+use super::root::roots;
 use super::watch::{Ears, Make, system};
 
 /// A change is read this long after it began: a file is written in several steps.
@@ -53,53 +53,21 @@ impl Feed for StatusFeed {
     fn run(self: Box<Self>, context: FeedContext) -> BoxFuture<'static, Result<(), FeedError>> {
         Box::pin(async move {
             let FeedContext { publisher, cancel } = context;
-            let desks = desks(&self.options);
-            let StatusOptions { reading, digester, stats, .. } = self.options;
-            let board = Board::new(desks, reading, digester, stats, self.make);
+            let StatusOptions { agents, reading, digester, stats } = self.options;
+            let decoding = DecoderOptions::new(reading, digester.clone());
+            let roots = roots(&agents, Source::Status, &decoding, |driver, config| {
+                driver.status_folder(config)
+            });
+            let board = Board::new(roots, reading, digester, stats, self.make);
             let ears = Arc::clone(board.ears());
-            let mut watcher = Watcher {
-                publisher,
-                ears,
-                board: Some(Box::new(board)),
-                due: HashMap::new(),
-                needs_polling: true,
-            };
+            let mut watcher =
+                Watcher { publisher, ears, board: OnDisk::new(board), due: HashMap::new() };
             tokio::select! {
                 () = cancel.cancelled() => Ok(()),
-                ended = watcher.run() => match ended {
-                    Ok(()) | Err(Stop::Closed) => Ok(()),
-                    Err(Stop::Failed(error)) => Err(FeedError(error)),
-                },
+                ended = watcher.run() => Stop::told(ended),
             }
         })
     }
-}
-
-/// The folders of status files, each once, of agents that have readable ones.
-fn desks(options: &StatusOptions) -> Vec<Desk> {
-    let mut desks: Vec<Desk> = Vec::new();
-    for AgentFolders { driver, config } in &options.agents {
-        let decoder_options = DecoderOptions::new(options.reading, options.digester.clone());
-        if driver.decoder(Source::Status, decoder_options).is_none() {
-            continue;
-        }
-        for path in config.iter().filter_map(|config| driver.status_folder(config)) {
-            let is_known = desks.iter().any(|desk| is_same(&desk.path, &path));
-            if !is_known {
-                desks.push(Desk { driver: Arc::<dyn Driver>::clone(driver), path });
-            }
-        }
-    }
-    desks
-}
-
-/// Why the feed ends.
-#[derive(Debug)]
-enum Stop {
-    /// The bus takes nothing any more.
-    Closed,
-    /// Something is broken that trying again would not mend.
-    Failed(BoxError),
 }
 
 /// When a file is to be read, and whether it was found half written before.
@@ -112,15 +80,13 @@ struct Due {
 struct Watcher {
     publisher: Publisher,
     ears: Arc<Ears>,
-    /// Away while a thread for blocking work has it.
-    board: Option<Box<Board>>,
+    board: OnDisk<Board>,
     due: HashMap<PathBuf, Due>,
-    needs_polling: bool,
 }
 
 impl Watcher {
     async fn run(&mut self) -> Result<(), Stop> {
-        for path in self.on_disk(Board::look).await? {
+        for path in self.board.step(Board::look).await? {
             self.read(path, false).await?;
         }
         let mut poll = interval_at(Instant::now() + POLL, POLL);
@@ -132,13 +98,13 @@ impl Watcher {
             tokio::select! {
                 () = ears.wait() => {
                     let heard = ears.take();
-                    let found = self.on_disk(move |board, now| board.hear(heard, now)).await?;
+                    let found = self.board.step(move |board, now| board.hear(heard, now)).await?;
                     self.plan(found);
                 }
                 _ = poll.tick() => {
                     round += 1;
-                    let is_all = self.needs_polling || round % ALL_EVERY == 0;
-                    let found = self.on_disk(move |board, now| {
+                    let is_all = self.board.get().needs_polling() || round % ALL_EVERY == 0;
+                    let found = self.board.step(move |board, now| {
                         let mut found = board.widows();
                         if is_all {
                             found.extend(board.look(now));
@@ -170,30 +136,14 @@ impl Watcher {
     async fn read(&mut self, path: PathBuf, was_partial: bool) -> Result<(), Stop> {
         self.publisher.ready().await;
         let file = path.clone();
-        let seen = self.on_disk(move |board, now| board.read(&file, now)).await?;
+        let seen = self.board.step(move |board, now| board.read(&file, now)).await?;
         if seen.is_leaving || (seen.is_partial && !was_partial) {
             let at = Instant::now() + AGAIN;
             self.due.entry(path).or_insert(Due { at, was_partial: seen.is_partial });
         }
         if !seen.drafts.is_empty() {
-            self.publisher.publish_all(None, seen.drafts, None).map_err(|_| Stop::Closed)?;
+            self.publisher.publish_all(None, seen.drafts, None)?;
         }
         Ok(())
-    }
-
-    /// Works on the board where blocking is no matter.
-    async fn on_disk<T: Send + 'static>(
-        &mut self,
-        work: impl FnOnce(&mut Board, Now) -> T + Send + 'static,
-    ) -> Result<T, Stop> {
-        let mut board = self.board.take().expect("it is back after each step");
-        let done = tokio::task::spawn_blocking(move || {
-            let done = work(&mut board, Now::read());
-            (board, done)
-        });
-        let (board, done) = done.await.map_err(|error| Stop::Failed(error.into()))?;
-        self.needs_polling = board.needs_polling();
-        self.board = Some(board);
-        Ok(done)
     }
 }

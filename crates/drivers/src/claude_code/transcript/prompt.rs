@@ -105,6 +105,9 @@ impl TranscriptDecoder {
         let uuid = line.uuid.and_then(Raw::id);
         for (block, part) in (0..).zip(self.private.parts(Some(content))) {
             let message = uuid.as_deref().map_or_else(MessageId::default, MessageId::new);
+            let is_prompt = block == 0 && part.kind == BlockKind::Text;
+            let prompt = line.prompt.filter(|_| is_prompt).and_then(Raw::id);
+            let alias = prompt.map(|id| format!("prompt:{id}"));
             out.emit(MessageCompleted {
                 message,
                 block,
@@ -117,11 +120,7 @@ impl TranscriptDecoder {
             })
             .hints
             .aliases
-            .extend(
-                (block == 0 && part.kind == BlockKind::Text)
-                    .then_some(())
-                    .and_then(|()| line.prompt.and_then(Raw::id).map(|id| format!("prompt:{id}"))),
-            );
+            .extend(alias);
         }
     }
 

@@ -8,8 +8,9 @@ use std::time::Duration;
 use linelamp_core::digest::Digester;
 use linelamp_core::driver::{Driver, Reading};
 
-use super::super::board::{Board, Desk};
+use super::super::board::Board;
 use super::super::followed::Now;
+use super::super::root::Root;
 use super::super::stats::StatusStats;
 use super::support::{Quiet, Scribe, lock};
 
@@ -27,11 +28,11 @@ impl Scene {
         let folder = tempfile::tempdir().expect("a folder");
         let (scribe, stats) = (Scribe::default(), Arc::<StatusStats>::default());
         let driver: Arc<dyn Driver> = Arc::new(scribe.clone());
-        let desk = Desk { driver, path: folder.path().to_owned() };
+        let root = Root { driver, path: folder.path().to_owned() };
         let digester = Digester::new(&[1; 32]);
         let counted = Arc::clone(&stats);
         let make = Quiet::default().make();
-        let board = Board::new(vec![desk], Reading::State, digester, counted, make);
+        let board = Board::new(vec![root], Reading::State, digester, counted, make);
         let child = Command::new("sleep").arg("600").spawn().expect("a process");
         Self { folder, scribe, stats, board, child }
     }

@@ -21,8 +21,9 @@ use linelamp_core::sink::{BoxError, BoxFuture};
 use linelamp_core::{AgentName, Draft, EventId, SessionKey, Timestamp};
 use serde_json::Value;
 
-use super::super::catalog::{Catalog, Look, Root, marks};
+use super::super::catalog::{Catalog, Look, marks};
 use super::super::followed::{Means, Now};
+use super::super::root::Root;
 use super::super::stats::{TranscriptCounts, TranscriptStats};
 use super::super::watch::{Backend, Ears, Make, Refusal};
 use crate::ingest::Ledger;
